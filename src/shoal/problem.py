@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice
-from math import inf
+from math import floor, inf
 from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -237,10 +237,26 @@ def _refuse_several_units(roles: Mapping[str, Role]) -> None:
         raise BadPolicy(f"attributes.{units[1]}: {units[0]!r} is the unit already; one column tells persons apart")
 
 
+_MOST_LOOKED_AT = 1_000
+"""Most different texts of a column that are looked at to see whether they name people."""
+
+
 def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
+    """Refuse columns that would be published as they are and name people, unless somebody has confirmed that."""
+    from shoal.risk.identifiers import find_direct_identifier  # only for columns that are published as they are
+
     for name, role in roles.items():
         confirmed = policy.attributes[name].confirm if name in policy.attributes else False
-        if role is not Role.INSENSITIVE or confirmed in {True, "guessed"}:
+        if role not in {Role.INSENSITIVE, Role.SENSITIVE} or confirmed in {True, "guessed"}:
+            continue
+        found = None if table.relation is not None else find_direct_identifier(table[name], _MOST_LOOKED_AT)
+        if found is not None:
+            share = f"{floor(100 * found.share)} %"
+            raise BadPolicy(
+                f"attributes.{name}: {share} of its cells look like {found.kind.title}, and as {role} it would be "
+                "published as it is; give it the role 'identifier', so that it is dropped, or confirm = true"
+            )
+        if role is not Role.INSENSITIVE:
             continue
         unique = table[name].uniques
         if Fraction(unique, max(table.rows, 1)) > _UNIQUE_SHARE:

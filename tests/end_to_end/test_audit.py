@@ -152,3 +152,15 @@ def test_background_knowledge_is_told_apart_from_what_the_release_tells():
         "somebody who knows from elsewhere one value that a person does not have can tell the value of 4 (the release "
         "alone does not tell these)"
     )
+
+
+def test_other_sensitive_columns_are_not_known_when_one_is_attacked(desk):
+    """Pay tells the vote, but nobody knows anybody's pay: naming the vote alone makes no rule of it."""
+    rows = [f"{30 + i % 2},{1000 + i % 4},{'yes' if i % 4 < 2 else 'no'}" for i in range(40)]
+    data = desk.table("age,pay,vote\n" + "\n".join(rows) + "\n", "votes.csv")
+    attributes = {"age": {"role": "quasi-identifier"}, "pay": {"role": "sensitive"}, "vote": {"role": "sensitive"}}
+    policy = {"attributes": attributes, "require": [{"model": "k-anonymity", "k": 2}]}
+    sh.anonymize(data, policy).save(desk.out)
+    for sensitive in ([], ["vote"], ["pay", "vote"]):
+        line = verdict(sh.audit(desk.out, sensitive=sensitive))["rule inference"]
+        assert line.verdict == "protected", sensitive

@@ -1052,3 +1052,38 @@ def test_a_column_that_promises_would_hide_since_it_tells_a_secret_is_dropped(de
     text = labelled("Aids2")[1].text
     assert tomllib.loads(text)["attributes"]["death"] == {"role": "identifier"}
     assert "but it nearly tells status, so that a release would hide it in most rows: dropped" in text
+
+
+def _with_names(desk, role):
+    """Twelve people with surnames that repeat, and a policy that gives the surnames a role."""
+    surnames = ["Müller", "Schmidt", "Weber", "Fischer", "Becker", "Wagner", "Koch", "Klein", "Wolf", "Braun"]
+    rows = [f"{surnames[i % 10]},{30 + i % 5},{'flu' if i % 3 else 'hiv'}" for i in range(40)]
+    data = desk.table("Nachname,age,disease\n" + "\n".join(rows) + "\n", "names.csv")
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    require = [{"model": "k-anonymity", "k": 2}]
+    policy = {"attributes": {"Nachname": role, "age": age, "disease": {"role": "sensitive"}}, "require": require}
+    return data, policy
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_names_are_not_published_beside_what_people_have(desk, role):
+    data, policy = _with_names(desk, {"role": role})
+    with pytest.raises(sh.BadPolicy, match=f"100 % of its cells look like a name, and as {role} it would be published"):
+        sh.anonymize(data, policy)
+    data, policy = _with_names(desk, {"role": role, "confirm": True})
+    assert sh.anonymize(data, policy).summary.rows.released == 40
+
+
+def test_what_others_know_is_not_published_unchanged_without_a_word(desk):
+    """Postcodes that are called insensitive find people, whatever k says of their ages."""
+    rows = [f"{10000 + i // 4},{30 + i % 4},{i % 3}" for i in range(80)]
+    data = desk.table("zip,age,answer\n" + "\n".join(rows) + "\n", "zips.csv")
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    for confirmed, advice in ((False, "think again"), (True, "publish")):
+        about = {"zip": {"role": "insensitive", "confirm": confirmed}, "age": age, "answer": {"role": "insensitive"}}
+        made = sh.anonymize(data, {"attributes": about, "require": [{"model": "k-anonymity", "k": 2}]})
+        said = made.save(desk.folder / f"out{confirmed}").recommendation
+        assert said.advice == advice, said.sentence
+        told = "zip looks known to others (a postcode) and is published unchanged, by which 80 rows are unique"
+        assert (told in said.sentence) is not confirmed
+        assert said.looks_known == ({} if confirmed else {"zip": "a postcode"})

@@ -247,7 +247,7 @@ def rule_tree(
     rules = rules_of(release, policy, private)
     named = unique_names(quasi_identifiers), unique_names(sensitive)
     seen = open_published(release, *named, policy=rules, private=private, reading=reading)
-    features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
+    features = {name: seen.table[name] for name in seen.known_columns}
     return C45().fit_codes(features, seen.table[seen.sensitive[0]])
 
 

@@ -238,6 +238,8 @@ class Finding(SummaryRepr):
     """How often guesses are right without the weakness that the attack uses."""
     columns: tuple[str, ...] = ()
     """Sensitive attributes whose values it tells; empty where it tells none, or does not say which."""
+    columns_left: tuple[str, ...] = ()
+    """Sensitive attributes that it did not try, since that takes longer; an audit does."""
     people: Any = field(default=None, compare=False)
     """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
     named: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
@@ -415,10 +417,11 @@ class Attack(ABC):
         return LATER if cls.slow else cls.with_defaults()
 
     @classmethod
-    def for_maker(cls, published: Published) -> "Attack | str":
+    def for_maker(cls, published: Published, share: float = 1.0) -> "Attack | str":  # noqa: ARG003
         """Return the attack as it is run with the original, before advice is given; or the reason why it is not.
 
-        Called only for attacks that no report runs and that can expose somebody by themselves.
+        Called only for attacks that no report runs and that can expose somebody by themselves. Of a sample, `share` is
+        the share of all rows that it has: what would take too long on all is not tried on it, either.
         """
         if not cls.by_hierarchy:
             return LATER

@@ -18,6 +18,19 @@ _MOST_NAMED = 4
 """Most columns that a line names."""
 
 
+def _name_some(columns: Sequence[str], joined_by: str = "and") -> str:
+    """Return the names of columns as in a sentence; of many, only the first.
+
+    >>> _name_some(["pay", "vote"]), _name_some("abcdef", "or")
+    ('pay and vote', 'a, b, c or 3 other columns')
+    """
+    shown = [*columns[:_MOST_NAMED]]
+    if len(columns) > _MOST_NAMED:
+        shown = [*shown[:-1], f"{len(columns) - _MOST_NAMED + 1} other columns"]
+    *others, last = shown or ["sensitive value"]
+    return f"{', '.join(others)} {joined_by} {last}" if others else last
+
+
 @dataclass(frozen=True)
 class AuditLine:
     """The verdict on one channel."""
@@ -52,13 +65,7 @@ class AuditLine:
         >>> AuditLine(Channel.RULES, "exposed", 3, "", names, ("rules",), names).describe_exposure("3 rows")
         'rules tell the pay, vote or faith of 3 rows'
         """
-        columns = self.worst_columns
-        shown = [*columns[:_MOST_NAMED]]
-        if len(columns) > _MOST_NAMED:
-            shown = [*shown[:-1], f"{len(columns) - _MOST_NAMED + 1} other columns"]
-        *others, last = shown or ["sensitive value"]
-        what = f"{', '.join(others)} or {last}" if others else last
-        return self.channel.describe(self.attacks, rows, what)
+        return self.channel.describe(self.attacks, rows, _name_some(self.worst_columns, "or"))
 
     def document(self) -> dict[str, Any]:
         return {
@@ -148,13 +155,18 @@ class Audit:
 
     @property
     def attacks_left(self) -> tuple[str, ...]:
-        """Names of attacks that could expose somebody by themselves, and were left to a longer audit."""
-        return tuple(name for name, why in self.skipped.items() if why.endswith(LATER) and not ATTACKS[name].assumes)
+        """Names of attacks that could expose somebody by themselves, and were left to a longer audit.
+
+        Those that were tried on some columns only are named with the others: "definetti on pay".
+        """
+        later = [name for name, why in self.skipped.items() if why.endswith(LATER) and not ATTACKS[name].assumes]
+        partly = [f"{each.attack} on {_name_some(each.columns_left)}" for each in self.findings if each.columns_left]
+        return *later, *partly
 
     @property
     def left_channels(self) -> frozenset[Channel]:
         """The channels of which a longer audit may find more."""
-        return frozenset(ATTACKS[name].channel for name in self.attacks_left)
+        return frozenset(ATTACKS[name.partition(" ")[0]].channel for name in self.attacks_left)
 
     def document(self) -> dict[str, Any]:
         """Return the audit as a JSON object."""
@@ -243,11 +255,12 @@ def quick_audit(published: Published, *, weighted: bool = False, known: Mapping[
     return audit(published, attacks, absent=absent, tell=lambda _, share: report_progress(share), known=known)
 
 
-def maker_audit(published: Published, truth: Truth, light: Audit | None = None) -> Audit:
+def maker_audit(published: Published, truth: Truth, light: Audit | None = None, share: float = 1.0) -> Audit:
     """Run the attacks that the maker of a release, who has its hierarchies and the original, can run at little cost.
 
     `light` is an earlier quick audit, made without these. A slow attack is run only where no other attack of its
-    channel succeeds; the result names what is left to a full audit with the original.
+    channel succeeds; the result names what is left to a full audit with the original. Of a sample, `share` is the share
+    of all rows that it has.
     """
     known = {} if light is None else {finding.attack: finding for finding in light.findings}
     known = {name: finding for name, finding in known.items() if not ATTACKS[name].checked}
@@ -256,7 +269,7 @@ def maker_audit(published: Published, truth: Truth, light: Audit | None = None) 
         kind = ATTACKS[name]
         if not kind.slow or kind.needs or kind.assumes or _is_exposed(found, kind.channel):
             continue
-        how = kind.for_maker(published)
+        how = kind.for_maker(published, share)
         more = audit(published, [(name, how)], truth)
         skipped = {other: reason for other, reason in found.skipped.items() if other != name}
         found = replace(found, findings=(*found.findings, *more.findings), skipped={**skipped, **more.skipped})

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar
 
@@ -319,6 +320,18 @@ _ROW_AS_CELLS = 8
 """A row takes as long as so many cells of a row and a sensitive value."""
 
 
+def _count_cells(published: Published, name: str) -> int:
+    """Return the number of cells of a row and a value of one sensitive column, to which time is proportional."""
+    return published.rows * (len(published.counts.sensitive[name].labels) + _ROW_AS_CELLS)
+
+
+def _count_learned(finding: Finding) -> int:
+    """Return how many people an attack exposes; nobody where learning did not help all in all."""
+    success, baseline = finding.success, finding.baseline
+    helps = success is None or baseline is None or success.is_above(baseline)
+    return finding.exposed if helps else 0
+
+
 @dataclass(frozen=True)
 class DeFinetti(Attack):
     """Hand out the values of each group at random, learn which people have which, hand them out anew, and so on.
@@ -354,9 +367,11 @@ class DeFinetti(Attack):
     of_sensitive: ClassVar[bool] = True
 
     attribute: str | None = option(None, ATTRIBUTE)
-    """The sensitive one; the first unless named."""
+    """The sensitive one; all are tried unless one is named, and the one of which most is learned is told."""
     rounds: int = option(30, "Of learning, from each start.", least=1)
     seed: int = option(0, SEED)
+    most_cells: int | None = None
+    """If given, columns are tried in the order of their number of values, as long as they have so few cells."""
     sure: float = 0.9
     """A value that is at least so likely is learned, where the class alone does not tell it."""
 
@@ -365,9 +380,9 @@ class DeFinetti(Attack):
         return cls(seed=given.seed)
 
     @classmethod
-    def for_maker(cls, published: Published) -> "DeFinetti | str":
-        values = len(published.counts.sensitive[published.sensitive[0]].labels)
-        return LATER if published.rows * (values + _ROW_AS_CELLS) > MOST_CELLS else cls()
+    def for_maker(cls, published: Published, share: float = 1.0) -> "DeFinetti | str":
+        least, most = min(_count_cells(published, name) for name in published.sensitive), int(share * MOST_CELLS)
+        return LATER if least > most else cls(most_cells=most)
 
     def __post_init__(self) -> None:
         refuse_unless_at_least("rounds", self.rounds, 1)
@@ -376,7 +391,24 @@ class DeFinetti(Attack):
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         refuse_seed(self.seed)
-        attribute = sensitive_of(published, self.attribute)
+        first = sensitive_of(published, self.attribute)
+        names = self._choose_columns(published) if self.attribute is None else [first]
+        left = tuple(name for name in published.sensitive if name not in names) if self.attribute is None else ()
+        found = [self._guess(published, truth, name) for name in names]
+        worst = replace(max(found, key=_count_learned), columns_left=left)  # of equal ones the first
+        if len(published.sensitive) == 1:
+            return worst
+        return replace(worst, sentence=f"of {worst.figures['attribute']}: {worst.sentence}")
+
+    def _choose_columns(self, published: Published) -> list[str]:
+        """Return the sensitive columns to try: all that fit into the number of cells, in the order of the table."""
+        cells = {name: _count_cells(published, name) for name in published.sensitive}
+        by_size = sorted(cells, key=cells.__getitem__)
+        spent = dict(zip(by_size, accumulate(cells[name] for name in by_size), strict=True))
+        return [name for name in cells if self.most_cells is None or spent[name] <= self.most_cells]
+
+    def _guess(self, published: Published, truth: Truth | None, attribute: str) -> Finding:
+        """Learn who has which value of one sensitive attribute."""
         people = _people(published, truth)
         known = published.counts.sensitive[attribute]
         by_label = rank_labels(known.labels)
@@ -397,6 +429,7 @@ class DeFinetti(Attack):
         surest, largest = likely.max(axis=1), shares.max(axis=1)
         sure = (surest >= self.sure) & (largest < self.sure)
         figures: dict[str, Any] = {
+            "attribute": attribute,
             "groups": len(groups.counts),
             "rounds": self.rounds,
             "starts": _STARTS,

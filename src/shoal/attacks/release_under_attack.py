@@ -56,6 +56,8 @@ class Published:
     """Known hierarchies by attribute, sensitive attributes included."""
     exact: bool = False
     """Whether all quasi-identifiers are shown as they are, as in Anatomy."""
+    unknown: tuple[str, ...] = ()
+    """Columns declared sensitive that are not attacked: nobody knows them of anybody, either."""
 
     @classmethod
     def of(
@@ -74,6 +76,11 @@ class Published:
     @property
     def rows(self) -> int:
         return self.table.rows
+
+    @property
+    def known_columns(self) -> list[str]:
+        """The released columns that an attacker may know of somebody: all but the sensitive ones."""
+        return [name for name in self.table.columns if name not in {*self.sensitive, *self.unknown}]
 
     @property
     def hidden(self) -> Flags:

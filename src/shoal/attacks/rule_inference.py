@@ -153,7 +153,7 @@ class Rules(Attack):
         """Mine a tree for one sensitive attribute and list its channels."""
         table = published.table
         training, others = self._split(table.rows)
-        features = [of for of in table.columns if of not in published.sensitive]
+        features = published.known_columns
         if not features:
             raise BadInput(f"{published.name}: there is no column that rules could be made of")
         some = select_table_rows(table, training)

@@ -304,12 +304,12 @@ def audit(
             tell=lambda _, share: watch(Ask((), share), Tally()),
             reading=reading,
         )
-    if as_json:
-        print_json({**found.document(), "warnings": notes})
-        return
     for note in notes:
         say(f"note: {note}")
-    show_audit(found)
+    if as_json:
+        print_json({**found.document(), "warnings": notes})
+    else:
+        show_audit(found)
 
 
 def show_audit(found: "Audit") -> None:

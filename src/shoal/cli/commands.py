@@ -15,6 +15,7 @@ from shoal.cli.console import (
     print_warnings,
     progress,
     reveal_values,
+    say,
     say_on_stdout,
     show_blocked,
     show_draft,
@@ -351,6 +352,8 @@ def show_result(
 
     if as_json:
         print_json(document)
+        for note in document.get("warnings", []):
+            say(f"note: {note}")
     else:
         show_manifest(document, out, private)
     said = Recommendation(**document["recommendation"])

@@ -28,10 +28,11 @@ from shoal.attacks.definetti import DeFinetti
 from shoal.attacks.release_under_attack import Truth
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Column, Table, sample_table
+from shoal.data.packed_keys import join_columns
 from shoal.engine_port import Engine, ReleasedRows, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
-from shoal.explore.column_guess import find_giveaways, look_sensitive, rounding_step
+from shoal.explore.column_guess import find_giveaways, look_identifying, look_sensitive, rounding_step
 from shoal.explore.draft_policy import written_step
 from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help
 from shoal.hierarchy.taxonomy import TOP, say_tops
@@ -144,7 +145,10 @@ def advise(
     steps = {name: rounding_step(release.source.table[name]) for name in exact}
     sensitive = find_sensitive_looks(release.source.table, release.policy, release.plan.roles)
     unpromised = find_unpromised(release.source.table, release.policy)
-    said = recommend(manifest.models, audit, starred, loss, repeated, exact, hidden, steps, sensitive, unpromised)
+    known = find_identifying_looks(release)
+    said = recommend(
+        manifest.models, audit, starred, loss, repeated, exact, hidden, steps, sensitive, unpromised, known
+    )
     said = _tell_giveaways(said, release)
     said = _tell_unique_values(said, unique_after_rounding(release.source.table, release.policy, release.plan.roles))
     # the findings already say what helps with exact values
@@ -183,6 +187,66 @@ def find_sensitive_looks(table: Table, policy: Policy, roles: Mapping[str, Role]
     return {name: SensitiveLook(why, shown[name]) for name, why in looks.items() if why is not None}
 
 
+@dataclass(frozen=True)
+class IdentifyingLooks:
+    """Columns published as they are that others may know of people, by their headers; nobody has confirmed them."""
+
+    columns: Mapping[str, str]
+    """What the header of each says."""
+    found: int = 0
+    """Rows that nobody else looks like, if these columns are known beside the quasi-identifiers."""
+
+    def __bool__(self) -> bool:
+        return bool(self.columns)
+
+    def describe(self) -> str:
+        """Say what the columns look like, how many rows they find, and what helps.
+
+        >>> IdentifyingLooks({"zip": "a postcode"}, 2).describe().partition(";")[0]
+        'zip looks known to others (a postcode) and is published unchanged, by which 2 rows are unique'
+        """
+        if not self.columns:
+            return ""
+        says = ", ".join(dict.fromkeys(self.columns.values()))
+        several = len(self.columns) > 1
+        look, are, it = ("look", "are", "them") if several else ("looks", "is", "it")
+        unique = f", by which {_format_rows(self.found)} {'is' if self.found == 1 else 'are'} unique"
+        role = "quasi-identifiers" if several else "a quasi-identifier"
+        return (
+            f"{join_names([*self.columns])} {look} known to others ({says}) and {are} published unchanged"
+            f"{unique if self.found else ''}; make {it} {role}, drop {it}, or confirm = true"
+        )
+
+
+def find_identifying_looks(release: ReleasedTable) -> IdentifyingLooks:
+    """Find the sensitive and insensitive columns whose headers say what others know of people, and count who is found.
+
+    Insensitive columns are looked at for all such headers, sensitive ones only for those that name people.
+    """
+    table, shown = release.source.table, release.shown
+    columns = _list_identifying_columns(table, release.policy, release.plan.roles)
+    if not columns or shown.rows is None:
+        return IdentifyingLooks(columns)
+    behind = shown.rows >= 0
+    names = [name for names in release.plan.released_as.values() for name in names if name in shown.columns]
+    # [released row] the codes of what it shows, then those of the columns that are published as they are
+    codes = [(shown.columns[name].codes[behind], len(shown.columns[name].texts)) for name in names]
+    codes += [(table[name].codes[shown.rows[behind]], table[name].size) for name in columns]
+    classes = join_columns(codes)[0]
+    return IdentifyingLooks(columns, int((np.bincount(classes) == 1).sum()))
+
+
+def _list_identifying_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, str]:
+    confirmed = {name for name, attribute in policy.attributes.items() if attribute.confirm is True}
+    shown = [name for name, role in roles.items() if role in {Role.INSENSITIVE, Role.SENSITIVE}]
+    looks = {name: look_identifying(name) for name in shown if name not in confirmed and table[name].size > 1}
+    return {
+        name: look.title
+        for name, look in looks.items()
+        if look is not None and (look.role is Role.IDENTIFIER or roles[name] is Role.INSENSITIVE)
+    }
+
+
 def find_unpromised(table: Table, policy: Policy) -> list[str]:
     """Return the sensitive columns of several values about which nothing is promised."""
     promised = {model.about for model in policy.promises}
@@ -219,7 +283,7 @@ def _doubt_remedies(said: Recommendation, release: ReleasedTable) -> Recommendat
             return remedy
         changed = remedy.applied_to(policy)
         roles = {n: changed.attributes[n].role if n in changed.attributes else r for n, r in release.plan.roles.items()}
-        looks = find_sensitive_looks(table, changed, roles)
+        looks = find_sensitive_looks(table, changed, roles) or _list_identifying_columns(table, changed, roles)
         return remedy.model_copy(update={"advice": "think again"}) if looks else remedy
 
     doubted = tuple(doubt(remedy) for remedy in said.remedies)
@@ -372,6 +436,7 @@ def recommend(
     steps: Mapping[str, Fraction | None] | None = None,
     sensitive: Mapping[str, SensitiveLook] | None = None,
     unpromised: Sequence[str] = (),
+    known: IdentifyingLooks | None = None,
 ) -> Recommendation:
     """Recommend whether to publish a release: by its promises, by what attacks found, and by what it still shows.
 
@@ -379,17 +444,21 @@ def recommend(
     sensitive columns in which many rows, as many as told, hold a value that no other row has; `starred` tells what
     columns show that say nothing in any row, `hidden` what else is not shown, and `steps` what exact numbers may be
     rounded to multiples of. `sensitive` are columns that look sensitive, though their role is another; `unpromised`
-    are sensitive columns about which nothing is promised.
+    are sensitive columns about which nothing is promised; `known` are columns that others may know, though they are
+    published as they are.
     """
     findings = f"Verdict: {'; '.join(_describe_findings(models, audit, starred))}."
     repeated, exact, hidden, sensitive = repeated or {}, exact or {}, hidden or Hidden(), sensitive or {}
-    advice = advice_on(audit, starred, loss, repeated, exact, hidden, sensitive)
+    known = known or IdentifyingLooks({})
+    advice = advice_on(audit, starred, loss, repeated, exact, hidden, {*sensitive, *known.columns})
     rows = "".join(
         f"; rows were counted, though {say_repeats(*each)} ({_say_how_often(each[1])})" for each in repeated.items()
     )
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     unless = _describe_untried_attacks(audit.attacks_left) if advice in CONDITIONAL else ""
-    looks = "".join(f"; {look.describe(name)}" for name, look in sensitive.items()) + _describe_unpromised(unpromised)
+    looks = "".join(f"; {look.describe(name)}" for name, look in sensitive.items())
+    looks += f"; {known.describe()}" if known else ""
+    looks += _describe_unpromised(unpromised)
     why = [*hidden.main_sentences()]
     little = f": {', '.join(why)}" if advice == "of little use" else ""
     unseen = "".join(f"; {each}" for each in [*([] if little else why), *hidden.further_sentences()])
@@ -412,6 +481,7 @@ def recommend(
         repeated=dict(repeated),
         exact=dict(exact),
         looks_sensitive={name: look.why for name, look in sensitive.items()},
+        looks_known=dict(known.columns),
         unpromised=tuple(unpromised),
         findings=findings,
         advice=advice,
@@ -511,7 +581,8 @@ def _settle_condition(said: Recommendation, audit: Audit, with_original: bool) -
     """Repeat a verdict: without its condition if the audit has tried what that needs, else with what would try it."""
     if not said.condition:
         return said.brief
-    if with_original and {finding.attack for finding in audit.findings} >= {*said.attacks_left}:
+    left = {name.partition(" ")[0] for name in said.attacks_left}  # without the columns that were left
+    if with_original and {finding.attack for finding in audit.findings} >= left:
         settled = said.model_copy(update={"attacks_left": ()}).brief
         return f"{settled}; it has tried {join_names(said.attacks_left)}, too"
     it = "them" if len(said.attacks_left) > 1 else "it"
@@ -760,7 +831,7 @@ class RemedySearch:
 
         If all together take more than `work`, a sample decides which come first.
         """
-        if self.ends is not None:
+        if self.ends is not None or not pairs:
             self._try_all(pairs)
             return True
         pairs, more = pairs[:_MOST], pairs[_MOST:]
@@ -857,11 +928,13 @@ class RemedySearch:
 
     def _definetti_steps(self, policy: Policy, made: TriedRelease | None, rows: int) -> float:
         """Estimate how many steps the deFinetti attack took; 0 where it was not tried."""
-        if made is None or not any(finding.attack == DeFinetti.name for finding in made.audit.findings):
+        found = () if made is None else made.audit.findings
+        left = next((finding.columns_left for finding in found if finding.attack == DeFinetti.name), None)
+        if left is None:
             return 0.0
-        first, *_ = policy.named(Role.SENSITIVE)
         row, cell = _GUESS
-        return rows * (row + cell * len(self.whole.source.table[first].values))
+        tried = [name for name in policy.named(Role.SENSITIVE) if name not in left]
+        return rows * sum(row + cell * len(self.whole.source.table[name].values) for name in tried)
 
     def _sample(self, changes: Sequence[Change], work: float) -> TrialTable:
         """Return a sample of the size on which these changes together take about `work` steps."""
@@ -873,7 +946,9 @@ class RemedySearch:
 
     def _tried(self, change: Change, table: TrialTable) -> tuple[TriedRelease | None, bool]:
         """Return the release after a change, None if there is none; and whether the trial was completed."""
-        if self._over() or (self.ends is None and self.work < self._steps(change.policy, table.rows)):
+        # as long as nothing helps, one trial more may take up to half of all steps
+        left = self.work if self.found or self.work <= 0 else max(self.work, _WORK / 2)
+        if self._over() or (self.ends is None and left < self._steps(change.policy, table.rows)):
             return None, False
         self._report_share()
         # rounds of local recoding cool down: some are skipped only on a sample, whose loss is an estimate anyway
@@ -922,7 +997,7 @@ class RemedySearch:
             lost, audit = _comparable_loss(change, plan, source), quick_audit(published)
             hidden = _find_hidden(shown, plan, source.table, starred)
             made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact, hidden=hidden)
-            further = partial(maker_audit, published, Truth(source.table, shown.rows), audit)
+            further = partial(maker_audit, published, Truth(source.table, shown.rows), audit, table.share)
             made = replace(made, lost_share=change.lost_share, attack_further=further)
             return made.attacked_further() if made.rank <= _SAFE else made, plan.effort["checked"]
         except (ShoalError, MemoryError):

@@ -36,7 +36,14 @@ from shoal.problem import (
     has_exact_values,
 )
 from shoal.risk.check_digits import is_loinc
-from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
+from shoal.risk.identifiers import (
+    FREE_TEXT,
+    IdentifierFinding,
+    find_direct_identifier,
+    findings,
+    make_checked_look,
+    make_pattern_look,
+)
 from shoal.risk.vocabulary import HeaderMeaning, Match, header_words, meaning_of
 from shoal.roles import Role
 from shoal.runtime import whole_percent
@@ -362,6 +369,18 @@ def look_sensitive(column: Column, rows: int) -> str | None:
     return found.why if found is not None and not found.is_open else None
 
 
+def look_identifying(header: str) -> HeaderMeaning | None:
+    """Return what a header says for sure that others know of people, or by which people are known; None if nothing.
+
+    >>> look_identifying("Postleitzahl").title, look_identifying("vote") is None
+    ('a postcode', True)
+    """
+    meant = meaning_of(header)
+    if meant is None or meant[0].role not in {Role.QUASI_IDENTIFIER, Role.IDENTIFIER}:
+        return None
+    return meant[0] if meant[1].is_sure else None
+
+
 def says_age(header: str) -> bool:
     """Whether a header says that its column tells how old somebody is.
 
@@ -645,14 +664,9 @@ def _guess_row_number(seen: Evidence) -> Guess | None:
 
 def _guess_by_content(seen: Evidence) -> Guess | None:
     """Guess by cells that identify a person: mail, phone, account, official number, or name if the header allows it."""
-    direct = (each for each in seen.findings if each.by == "content" and each.kind.direct and each.kind in KINDS)
-    found = next(direct, None)
+    found = find_direct_identifier(seen.column)
     if found is None:
         return None
-    if found.kind.title == "a name" and seen.meaning is not None and seen.meaning.role is not Role.IDENTIFIER:
-        return None  # towns and firms are named after people
-    if seen.meaning is not None and seen.meaning.name == "birth":
-        return None  # digits of dates may look like a number of a person
     share = whole_percent(found.rows, found.filled)
     return _guess_identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", SEVERAL_ROWS)
 

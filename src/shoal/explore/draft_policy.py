@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from shoal import __version__
 from shoal.attacks.attack import Channel
-from shoal.attacks.audit import quick_audit
+from shoal.attacks.audit import maker_audit, quick_audit
+from shoal.attacks.release_under_attack import Truth
 from shoal.data.codes import Column, Kind, Table, reencode, sample_table
 from shoal.engine_port import Engine, Sniffed, Source
 from shoal.engines.choice import recode
@@ -453,6 +454,17 @@ class _Trying:
         `trials` are the algorithms that may be drafted, the best first: the first that reveals nothing of the sensitive
         columns is taken, with further promises where it needs some.
         """
+        found = self._choose_defence(attributes, promises, trials, guesses)
+        return *found[:2], found[2] | self._find_learnable(attributes, *found[:2])
+
+    def _choose_defence(
+        self,
+        attributes: Sequence[list[str]],
+        promises: list[list[str]],
+        trials: Sequence[Trial],
+        guesses: Sequence[Guess],
+    ) -> tuple[list[list[str]], str, set[str]]:
+        """Return the promises and the algorithm after which quick attacks reveal least, and what they still reveal."""
         secret, found = {guess.column.name for guess in guesses}, []
         for trial in (trial for at, trial in enumerate(trials) if not at or (trial.loss or 0.0) <= _BEARABLE):
             further, told = self._promise_against_attacks(attributes, promises, trial, guesses)
@@ -460,6 +472,13 @@ class _Trying:
             if secret.isdisjoint(told):
                 return found[-1]
         return found[0]
+
+    def _find_learnable(
+        self, attributes: Sequence[list[str]], promises: Sequence[list[str]], algorithm: str
+    ) -> set[str]:
+        """Return the sensitive columns of which learning from all classes together tells, whatever each class hides."""
+        body = [*attributes, *promises]
+        return {*_try_algorithm(self.larger, self.engine, body, algorithm, attacked=True, learning=True).revealed}
 
     def _promise_against_attacks(
         self, attributes: Sequence[list[str]], promises: list[list[str]], chosen: Trial, guesses: Sequence[Guess]
@@ -528,15 +547,22 @@ def _try_algorithms(sample: Source, engine: Engine, body: Sequence[Sequence[str]
 
 
 def _try_algorithm(
-    sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str, *, attacked: bool = False
+    sample: Source,
+    engine: Engine,
+    body: Sequence[Sequence[str]],
+    algorithm: str,
+    *,
+    attacked: bool = False,
+    learning: bool = False,
 ) -> Trial:
-    """Make a release of a sample and, if asked for, attack it."""
+    """Make a release of a sample and, if asked for, attack it; if `learning`, with what its maker knows."""
     method = ["[method]", f"algorithm = {_toml(algorithm)}", *_suppression(algorithm)]
     policy = Policy(**tomllib.loads(_join_sections([*body, method])))
     try:
         with warnings.catch_warnings(action="ignore", category=ShoalWarning):
             plan = solve(Problem.of(sample, policy, engine))
-            shown = recode(sample, plan, policy, engine).columns
+            released = recode(sample, plan, policy, engine)
+            shown = released.columns
     except ShoalError as wrong:
         return Trial(algorithm, None, why=f"no release of a sample of {sample.table.rows:,} rows: {wrong}")
     names = [name for name in policy.quasi_identifiers if name in shown]
@@ -545,7 +571,10 @@ def _try_algorithm(
     if not attacked:
         return made
     published = published_from_plan(plan, policy, shown, plan.recoding.separate(sample.table))
-    lines = quick_audit(published).successes
+    if learning and released.rows is not None:
+        lines = maker_audit(published, Truth(sample.table, released.rows)).successes
+    else:
+        lines = quick_audit(published).successes
     told = [line for line in lines if line.channel in {Channel.ATTRIBUTE, Channel.RULES}]
     revealed = tuple(dict.fromkeys(name for line in told for name in line.columns))
     singled_out = sum(line.people for line in lines if line.channel is Channel.SINGLING_OUT)

@@ -326,6 +326,8 @@ class Recommendation(_Frozen):
     """Sensitive columns in which many rows, as many as told, hold a value that no other row has."""
     looks_sensitive: Annotated[dict[str, str], FIXED] = {}
     """Columns that look sensitive, and why; yet the policy gives them another role and does not confirm it."""
+    looks_known: Annotated[dict[str, str], FIXED] = {}
+    """Columns whose names say that others know them of people, and what; yet they are published as they are."""
     unpromised: tuple[str, ...] = ()
     """Sensitive columns about which nothing is promised."""
     unique_after_rounding: Annotated[dict[str, int], FIXED] = {}
@@ -350,6 +352,7 @@ class Recommendation(_Frozen):
             reasons += [f"rows were counted, though {say_repeats(*each)}" for each in self.repeated.items()]
             reasons += [f"the exact value of {name} finds {_format_rows(rows)}" for name, rows in self.exact.items()]
             reasons += [f"{name} looks sensitive and is not declared so" for name in self.looks_sensitive]
+            reasons += [f"{name} looks known to others and is published as it is" for name in self.looks_known]
             reasons = reasons or ["most of the detail is lost"]
         if self.advice == "of little use":
             reasons += [f"{name} is {self.tops.get(name, '*')} in most rows" for name in self.mostly_starred]

@@ -41,6 +41,8 @@ class ColumnRoles:
     statistics: Mapping[str, tuple[str, str]]
     taken: Sequence[str] = ()
     """Quasi-identifiers that are taken as sensitive instead."""
+    unknown: Sequence[str] = ()
+    """Columns declared sensitive in place of which others are taken; they are not known for that."""
 
     def with_sensitive(self, names: Sequence[str], release: str, *, in_groups: bool = False) -> "ColumnRoles":
         """Return the roles with other sensitive columns, which are quasi-identifiers no longer; as they are for none.
@@ -48,7 +50,7 @@ class ColumnRoles:
         Of a release in groups (Anatomy) no other column can be sensitive, since the values of all others are shown.
 
         >>> ColumnRoles(["age", "sex"], ["ill"], {}).with_sensitive(["sex"], "out")
-        ColumnRoles(quasi_identifiers=['age'], sensitive=('sex',), statistics={}, taken=('sex',))
+        ColumnRoles(quasi_identifiers=['age'], sensitive=('sex',), statistics={}, taken=('sex',), unknown=('ill',))
         """
         if not names or set(names) == {*self.sensitive}:
             return self
@@ -61,7 +63,8 @@ class ColumnRoles:
         if self.quasi_identifiers and not left:
             raise BadInput(f"{release}: no quasi-identifier is left by which people could be found; name fewer columns")
         taken = tuple(name for name in names if name in self.quasi_identifiers)
-        return ColumnRoles(left, tuple(names), self.statistics, taken)
+        unknown = tuple(name for name in self.sensitive if name not in names)
+        return ColumnRoles(left, tuple(names), self.statistics, taken, unknown)
 
     def without_hierarchies(self, builders: Mapping[str, Builder] | None) -> Mapping[str, Builder] | None:
         """Return the hierarchies without those of columns that are taken as sensitive: their labels are no leaves."""
@@ -192,9 +195,9 @@ def published_from_table(
     if not table.rows:
         raise BadInput(f"{name}: there are no records")
     of_row, counts = classes_of(table, columns.quasi_identifiers, columns.sensitive)
-    return Published(
-        name, table, _label_columns(table, columns), tuple(columns.sensitive), of_row, counts, builders or {}
-    )
+    shown = _label_columns(table, columns)
+    sensitive, unknown = tuple(columns.sensitive), tuple(columns.unknown)
+    return Published(name, table, shown, sensitive, of_row, counts, builders or {}, unknown=unknown)
 
 
 def _published_from_groups(

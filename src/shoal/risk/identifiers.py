@@ -16,6 +16,7 @@ from shoal.data.codes import Kind as Written
 from shoal.hierarchy.hipaa import RESTRICTED_ZIP3
 from shoal.risk.check_digits import is_card, is_iban, is_national_number, is_vin
 from shoal.risk.vocabulary import is_person_name, is_shaped_like_a_name, meaning_of
+from shoal.roles import Role
 
 Flags = NDArray[np.bool_]
 Look = Callable[[pa.StringArray], Flags]
@@ -65,9 +66,8 @@ _MOST_READ = 2_000
 
 def _person_names(texts: pa.StringArray) -> Flags:
     """Flag the texts shaped like names, where they are many and a third of those looked up are usual names."""
-    read = texts[:: max(len(texts) // _MOST_READ, 1)].to_pylist()
-    usual = sum(map(is_person_name, read))
-    if len(texts) < _FEWEST_NAMES or 3 * usual < len(read):
+    read = texts[:: max(len(texts) // _MOST_READ, 1)].to_pylist() if len(texts) >= _FEWEST_NAMES else []
+    if not read or 3 * sum(map(is_person_name, read)) < len(read):
         return np.zeros(len(texts), dtype=bool)
     return np.array([is_shaped_like_a_name(text) for text in texts.to_pylist()], dtype=bool)
 
@@ -302,6 +302,32 @@ def findings(column: Column) -> Iterator[IdentifierFinding]:
     own = looks(NEAR_UNIQUE, unique)
     if filled >= _ENOUGH_ROWS and own.share >= NEARLY_ALL:
         yield own
+
+
+def find_direct_identifier(column: Column, most: int | None = None) -> IdentifierFinding | None:
+    """Return the first kind of identifier that names a person by itself and that nearly all cells look like.
+
+    Names are none under a header that means something else, since towns and firms are named after people, nor are
+    numbers under one that says when people were born. Of more than `most` different texts only some are looked at.
+
+    >>> from shoal.data.codes import encode
+    >>> find_direct_identifier(encode("contact", pa.array(["a@b.org", "c@d.net"]))).kind.title
+    'an e-mail address'
+    >>> find_direct_identifier(encode("illness", pa.array(["flu", "cold"]))) is None
+    True
+    """
+    meant = meaning_of(column.name)
+    step = 1 if most is None else max(len(column.texts) // most, 1)
+    texts, rows = column.texts[::step], column.counts[: len(column.texts)][::step]
+    for kind in KINDS if len(texts) and (meant is None or meant[0].name != "birth") else ():
+        if not kind.direct or kind.look is None:
+            continue
+        if kind.title == "a name" and meant is not None and meant[0].role is not Role.IDENTIFIER:
+            continue
+        found = IdentifierFinding(column.name, kind, "content", int(rows[kind.look(texts)].sum()), int(rows.sum()))
+        if found.share >= MOST:
+            return found
+    return None
 
 
 def _find_special_kinds(column: Column) -> Iterator[tuple[IdentifierKind, Flags]]:

@@ -271,3 +271,19 @@ def test_bad_options(how, said):
 def test_no_sensitive_attribute():
     with pytest.raises(BadInput, match="no sensitive attribute"):
         DeFinetti().on(Published.of("r", table(a=["1", "2"]), ["a"], []))
+
+
+def test_every_sensitive_column_is_tried_and_the_worst_is_told():
+    quasi, values, groups = generated(4, 0.9, 400)
+    dull = ["x", "y"] * 200
+    whole, labels = table(**quasi, dull=dull, s=values), [str(g) for g in groups]
+    seen = release("ab", ["dull", "s"], dull=dull, s=values, **quasi)
+    classes = release("g", ["dull", "s"], dull=dull, s=values, g=labels)
+    seen = replace(seen, class_of_row=classes.class_of_row, counts=classes.counts)
+    worst = DeFinetti(seed=1).on(seen, same_rows(whole))
+    assert worst.exposed > 0
+    assert worst.columns == ("s",)
+    assert worst.sentence.startswith("of s: learning from all classes")
+    assert DeFinetti(seed=1, attribute="s").on(seen, same_rows(whole)).exposed == worst.exposed
+    few = DeFinetti(seed=1, most_cells=400 * (2 + 8)).on(seen, same_rows(whole))
+    assert (few.figures["attribute"], few.columns_left) == ("dull", ("s",))

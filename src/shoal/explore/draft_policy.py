@@ -86,6 +86,8 @@ _MOST_TRIED = 10_000
 """Most pairs of a quasi-identifier and a promise with which releases of a sample are tried."""
 _MOST_WEIGHED = 8
 """Most columns whose promises are weighed one by one."""
+_HALF = 0.49
+"""Largest share of a value in a class under which it cannot be guessed well."""
 MOST_COMMON = 0.45
 """Share of the most frequent value above which no class can be asked to hold less than half of it."""
 
@@ -789,11 +791,11 @@ def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]
     """
     named, shares = [f"attribute = {_toml(found.column.name)}"], _shares(found.published, unit)
     several = unit is not None and _has_several_values(unit, found.published)
-    if shares.max() <= MOST_COMMON:
+    if shares.max() <= (_HALF if several else MOST_COMMON):  # else nothing would be promised
         why = "no value has half of a class, so that none can be guessed well"
         if several:
             why = "no value belongs to half of the persons of a class, so that hardly one can be guessed well"
-        return [["[[require]]", 'model = "alpha-k"', f"alpha = 0.49  # {why}", *named]]
+        return [["[[require]]", 'model = "alpha-k"', f"alpha = {_HALF}  # {why}", *named]]
     if several:
         return []
     least = float(np.maximum(0.5 - shares, shares).min())

@@ -213,6 +213,19 @@ def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[s
     Changes that make a release say more are proposed only if nobody is exposed, but for singling out. `columns` are
     those of the table.
     """
+    proposed: set[str] = set()
+    for make in _list_changes(policy, troubles, columns):
+        try:
+            change = make()
+        except ShoalError:  # the policy contradicts itself then
+            continue
+        if change.words not in proposed:  # several troubles may have one remedy
+            proposed.add(change.words)
+            yield change
+
+
+def _list_changes(policy: Policy, troubles: Troubles, columns: Mapping[str, Column]) -> list[Callable[[], Change]]:
+    """Return what makes the changes, likely ones first."""
     channels = {line.channel for line in troubles.audit.successes}
     makers: list[Callable[[], Change]] = []
     if channels & {Channel.ATTRIBUTE, Channel.RULES}:
@@ -235,11 +248,7 @@ def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[s
         makers.append(partial(_raise_k, policy, 4 * policy.largest_k))
     if troubles.says_little and not channels - {Channel.SINGLING_OUT}:
         makers += _changes_that_show_more(policy, troubles.starred)
-    for make in makers:
-        try:
-            yield make()
-        except ShoalError:  # the policy contradicts itself then
-            continue
+    return makers
 
 
 def _changes_against_disclosure(

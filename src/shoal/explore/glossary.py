@@ -61,20 +61,25 @@ class Term:
 def explain(term: str) -> tuple[Term, ...]:
     """Return every meaning of a term, words of the papers first; refuse an unknown one with the nearest names.
 
-    Case, hyphens and spaces do not matter, nor does -ize for -ise.
+    Case, hyphens, spaces, plurals and articles do not matter, nor do -ize for -ise, a bracket at the end, or a number
+    in place of k, l, m, p or t.
 
     >>> [each.kind for each in explain("MaxSup")]
     ['word of a paper']
     >>> [each.name for each in explain("Distance Vectors")]
     ['distance vector']
+    >>> [each.name for each in explain("a joining attack (hospital × voters)")], explain("2-anonymity")[0].name
+    (['joining attack'], 'k-anonymity')
     """
     known = list(_terms())
-    exact = [each for each in known if term.strip().casefold() in map(str.casefold, _names(each))]
-    asked = _normalise(term)
-    found = exact or [each for each in known if asked and asked in map(_normalise, _names(each))]
-    if not found:
-        raise BadInput(f"nothing here is called {term!r}{_nearest(asked, known)}")
-    return tuple(found)
+    exact = tuple(each for each in known if term.strip().casefold() in map(str.casefold, _names(each)))
+    if exact:
+        return exact
+    normalised = [(each, {_normalise(name) for name in _names(each)}) for each in known]
+    for asked in filter(None, map(_normalise, _spellings(term))):
+        if found := tuple(each for each, names in normalised if asked in names):
+            return found
+    raise BadInput(f"nothing here is called {term!r}{_nearest(_normalise(term), known)}")
 
 
 def terms() -> tuple[str, ...]:
@@ -107,21 +112,54 @@ def _names(term: Term) -> tuple[str, ...]:
 _GREEK = {"α": "alpha", "β": "beta", "δ": "delta", "ε": "epsilon", "⁺": "plus", "+": "plus"}
 
 
-def _normalise(text: str) -> str:
-    """Return a term without case, signs, plural and the difference of -ize and -ise.
+def _spellings(term: str) -> Iterator[str]:
+    """Return a term as it is, without its article, without its last bracket, and with a letter in place of a number.
 
-    >>> _normalise("k-minimal Generalizations"), _normalise("(α, k)-anonymity")
-    ('kminimalgeneralisation', 'alphakanonymity')
+    >>> list(_spellings("the 3-diversity (of all)"))[:4]
+    ['the 3-diversity (of all)', '3-diversity (of all)', '3-diversity', 'k-diversity']
+    """
+    yield term
+    bare = re.sub(r"^\s*(?:the|an?)\s+", "", term, flags=re.IGNORECASE)
+    yield bare
+    bare = re.sub(r"\s+\(.*\)\s*$", "", bare)
+    yield bare
+    numbered = re.match(r"\s*[\d.]+-", bare)
+    if numbered is not None:
+        yield from (f"{letter}-{bare[numbered.end() :]}" for letter in "klmpt")
+
+
+_SINGULARS = (("ices", "ix"), ("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ss", "ss"), ("s", ""))
+"""How words end in the plural and in the singular; the first that fits counts."""
+
+
+def _normalise(text: str) -> str:
+    """Return a term without case, signs, plurals and the difference of -ize and -ise.
+
+    >>> _normalise("k-minimal Generalizations"), _normalise("(α, k)-anonymity"), _normalise("Sweeney's matrices")
+    ('kminimalgeneralisation', 'alphakanonymity', 'sweeneymatrix')
     """
     for sign, spelt in _GREEK.items():
         text = text.replace(sign, spelt)
-    plain = re.sub(r"[\W_]", "", text.casefold()).replace("z", "s")
-    return plain.removesuffix("s") if len(plain) > 3 else plain
+    plain = re.sub(r"['’]s\b", "", text.casefold()).replace("z", "s")
+    return "".join(map(_singular, re.split(r"[\W_]+", plain)))
+
+
+def _singular(word: str) -> str:
+    """Return a word without its plural; words of three letters stay.
+
+    >>> [_singular(word) for word in ("matrices", "hierarchies", "classes", "loss", "ties")]
+    ['matrix', 'hierarchy', 'class', 'loss', 'tie']
+    """
+    for plural, singular in _SINGULARS:
+        if len(word) > max(3, len(plural) + 1) and word.endswith(plural):
+            return word.removesuffix(plural) + singular
+    return word
 
 
 def _terms() -> Iterator[Term]:
     yield from WORDS
     yield from _terms_of_papers()
+    yield from OWN_WORDS
     yield from _terms_of_models()
     yield from _terms_of_attacks()
     yield from _terms_of_methods()
@@ -168,7 +206,9 @@ def _terms_of_methods() -> Iterator[Term]:
 
 def _terms_of_attacks() -> Iterator[Term]:
     for name, attack in ATTACKS.items():
-        yield Term(name, "attack", attack.sentence, (f"shoal attack {name} RELEASE", "shoal audit"), attack.source)
+        called = _NOUNS.get(name, (f"{name} attack",))
+        how = (f"shoal attack {name} RELEASE", "shoal audit")
+        yield Term(name, "attack", attack.sentence, how, attack.source, called)
         for each in fields(attack):  # type: ignore[arg-type]
             if "help" in each.metadata:
                 option = each.metadata["name"] or kebab(each.name)
@@ -190,6 +230,8 @@ def _terms_of_policies() -> Iterator[Term]:
             yield Term(kebab(key), f"policy key of {section}", meaning, (f"{section} {kebab(key)} = …",))
 
 
+_NOUNS = {"compose": ("composition", "composition attack"), "downcode": ("downcoding", "downcoding attack")}
+"""What people call attacks whose names are verbs."""
 _LEVELS = {
     "attribute": "{} of whole columns (attribute level)",
     "cell": "{} of single cells",
@@ -237,7 +279,7 @@ WORDS: tuple[Term, ...] = (
         "sensitive values on one side, classes on the other; the weight of an edge is a value's share of a class",
         "shoal measure TABLE --qi … --sensitive … --graph alpha.graphml (or .svg, .png)",
         "shoal.plot.AlphaGraph",
-        aliases=["complete bipartite graph"],
+        aliases=["complete bipartite graph", "complete bipartite graph G(S, E, W)"],
     ),
     _word(
         "cost adjacency matrix",
@@ -257,13 +299,29 @@ WORDS: tuple[Term, ...] = (
         aliases=["HA", "homogeneous class"],
     ),
     _word(
+        "k-anonymous table",
+        f"{HOMOGENEITY}, section 3 and table 2",
+        "every record looks like at least k − 1 others in its quasi-identifiers, so that every class has k records",
+        "shoal measure TABLE --qi … --sensitive …: k-anonymity",
+        '[[require]] model = "k-anonymity", k = 4',
+        aliases=["k-anonymous data", "k-anonymous release"],
+    ),
+    _word(
+        "equivalence class",
+        f"{HOMOGENEITY}, section 3 and table 2",
+        "all records that show the same values of the quasi-identifiers; a class here",
+        "shoal measure: classes",
+        "shoal risk: how many are alike",
+        aliases=["class", "QI-group"],
+    ),
+    _word(
         "SE",
         f"{HOMOGENEITY}, equation 1",
         "the expected number of homogeneous classes, if values are uniform and all classes have k rows: "
         "(ΠKᵢ / ΠKᵢᵏ)·(n/k)",
         "shoal measure: homogeneity, expected uniform",
         "shoal attack homogeneity: expected uniform; beside it the expectation under the real values and sizes",
-        aliases=["expected homogeneous classes"],
+        aliases=["expected homogeneous classes", "possibility of the homogeneity attack"],
     ),
     _word(
         "α-association",
@@ -273,6 +331,21 @@ WORDS: tuple[Term, ...] = (
         "shoal measure: the alphas",
         '[method] metric = "alpha-max" or "alpha-spread"',
         aliases=["alpha", "degree of association", "(α,k)-anonymity", "(α,k)-anonymization"],
+    ),
+    _word(
+        "graph based algorithm",
+        f"{HOMOGENEITY}, section 4.3",
+        "α of every sensitive value, read off the bipartite graph: the largest weight of the value's edges",
+        "shoal.plot.AlphaGraph(…).alphas",
+        "shoal measure: the alphas",
+    ),
+    _word(
+        "least α",
+        f"{HOMOGENEITY}, section 5, last paragraph",
+        "which release to take: the one whose largest α is least, or whose α's differ least",
+        '[method] metric = "alpha-max"',
+        '[method] metric = "alpha-spread"',
+        aliases=["least difference of the α's"],
     ),
     # Sané, Camara, Ndiaye and Slimani
     _word(
@@ -320,13 +393,43 @@ WORDS: tuple[Term, ...] = (
         f"{CHANNELS}, section 3.2",
         "h: blocking stops when the share of lost rules or of ghost rules is above it",
         "[blocking] h = 0.1",
-        aliases=["hiding effect", "h"],
+        aliases=["hiding effect", "hiding effect threshold h", "h"],
     ),
     _word(
         "anonymity threshold",
         f"{CHANNELS}, definition 2",
         "what the confidence of a sensitive rule is brought down to (k in the paper, which is no k of k-anonymity)",
         "[blocking] confidence = 0.8",
+        aliases=["anonymity threshold k"],
+    ),
+    _word(
+        "value generalisation hierarchy",
+        f"{CHANNELS}, figure 1",
+        "VGH: the values of one attribute and, level by level, the labels that stand for them",
+        "[attributes.COLUMN] hierarchy = { … }",
+        "shoal.plot.HierarchyTree",
+        aliases=["VGH"],
+    ),
+    _word(
+        "classification accuracy",
+        f"{CHANNELS}, table 2",
+        "the share of people whose class a tree that is learned from the data predicts rightly",
+        "shoal learn TABLE --policy policy.toml --target COLUMN",
+        "shoal study inference",
+    ),
+    _word(
+        "record linkage",
+        f"{CHANNELS}, section 2 and table 3",
+        "somebody's row can be found, because few rows or none look like it",
+        "shoal audit RELEASE: record linkage",
+        "shoal attack join RELEASE --register PEOPLE, shoal attack prosecutor RELEASE",
+    ),
+    _word(
+        "attribute linkage",
+        f"{CHANNELS}, section 2 and table 3",
+        "somebody's sensitive value can be told without finding the row, because the rows that look like it agree",
+        "shoal audit RELEASE: attribute linkage",
+        "shoal attack homogeneity RELEASE",
     ),
     # Saroha
     _word(
@@ -337,13 +440,21 @@ WORDS: tuple[Term, ...] = (
         aliases=["explicit identifier"],
     ),
     _word(
+        "sensitive attribute",
+        f"{SURVEY}, section 2.1",
+        "an attribute whose value nobody may learn of a person, such as a disease",
+        '[attributes.disease] role = "sensitive"',
+        "shoal measure TABLE --qi … --sensitive disease",
+        aliases=["sensitive value"],
+    ),
+    _word(
         "DGH",
         f"{SURVEY}, section 2.3.1",
         "domain generalisation hierarchy: the levels of one attribute; of several, the lattice of their combinations",
         "[attributes.COLUMN] hierarchy = { … }",
         "shoal lattice TABLE --policy policy.toml --picture lattice.svg",
         "shoal.plot.LatticeGraph",
-        aliases=["domain generalisation hierarchy", "DGHs", "VGH", "value generalisation hierarchy"],
+        aliases=["domain generalisation hierarchy", "DGHs"],
     ),
     _word(
         "distance vector",
@@ -358,7 +469,7 @@ WORDS: tuple[Term, ...] = (
         f"{SURVEY}, section 3.3.1",
         "GT: the table at the levels of a distance vector, without the suppressed tuples; a release here",
         "shoal anonymize --node LEVELS",
-        aliases=["GT", "MGT", "generalised table with suppression"],
+        aliases=["GT", "MGT", "generalised table with suppression", "release table"],
     ),
     _word(
         "MaxSup",
@@ -384,7 +495,37 @@ WORDS: tuple[Term, ...] = (
         "shoal.attack(table, shoal.attacks.Join(people))",
         aliases=["linking attack", "join attack", "re-identification by linking"],
     ),
+    _word(
+        "Samarati's algorithm",
+        f"{SURVEY}, section 3.3.4",
+        "a binary search for the lowest height of the lattice at which some node keeps k-anonymity within MaxSup",
+        '[method] algorithm = "samarati"',
+        "docs/algorithms/samarati.md",
+    ),
+    _word(
+        "Sweeney's algorithm",
+        f"{SURVEY}, section 3.4",
+        "Datafly: the attribute of most different values is generalised until at most k rows are left to suppress",
+        '[method] algorithm = "datafly", suppression = "k"',
+        "docs/algorithms/datafly.md",
+    ),
+    _word(
+        "comparison of the algorithms",
+        f"{SURVEY}, section 3.5",
+        "what Incognito's, Samarati's and Sweeney's algorithms find in the same tables, and how long they look",
+        "shoal study searches",
+        "shoal compare TABLE --policy policy.toml",
+    ),
     # Wang, Xu and Qu
+    _word(
+        "(alp, dif)-anonymity",
+        f"{LEAKAGE}, section III.B",
+        "k-anonymity in which no sensitive value has an average leakage probability above alp, and none a leakage "
+        "probability above the average by more than dif",
+        '[[require]] model = "alp-dif", alp = { HIV = 0.5 }, dif = { HIV = 0.3 }',
+        "shoal measure: alp-dif",
+        aliases=["(alp, dif)"],
+    ),
     _word(
         "average leakage probability",
         f"{LEAKAGE}, equation 2",
@@ -402,6 +543,35 @@ WORDS: tuple[Term, ...] = (
         aliases=["DIF", "dif", "leakage probability difference"],
     ),
     _word(
+        "range of ALP",
+        f"{LEAKAGE}, theorem 2",
+        "the average leakage probability of a value is at least y/N, its share of all N rows; no less can be asked",
+        "shoal anonymize: less is refused before the search, with the least alp",
+    ),
+    _word(
+        "information loss",
+        f"{LEAKAGE}, equation 9",
+        "of a label: (its leaves − 1) / (leaves of the domain); of a table: the sum over its cells",
+        "shoal metrics: leaf-loss",
+        '[method] metric = "loss"',
+    ),
+    _word(
+        "importance weight",
+        f"{LEAKAGE}, equation 10",
+        "W: how much each attribute matters where the loss of a step is weighed",
+        "[attributes.COLUMN] importance = 0.5",
+        '[method] weighting = "paper"',
+        aliases=["W"],
+    ),
+    _word(
+        "greedy generalisation algorithm",
+        f"{LEAKAGE}, section III.C",
+        "the step that costs least is taken again and again: until k-anonymity holds within v, then until (alp, dif) "
+        "does",
+        '[method] algorithm = "greedy", suppression = { rows = 2 }',
+        "docs/algorithms/greedy.md",
+    ),
+    _word(
         "Prec",
         f"{LEAKAGE}, equations 11 and 12",
         "precision: 1 less the mean over cells of level / height of the hierarchy; here its complement is minimised",
@@ -410,17 +580,39 @@ WORDS: tuple[Term, ...] = (
         aliases=["precision", "data precision"],
     ),
     _word(
+        "Prec of full-domain generalisation",
+        f"{LEAKAGE}, equation 12",
+        "Prec where every cell of an attribute is at one level: 1 less the mean over attributes of level / height",
+        "shoal metrics: prec-full-domain",
+    ),
+    _word(
+        "attacked records",
+        f"{LEAKAGE}, figures 4 to 10",
+        "how many records a homogeneity attack tells of, beside the time and Prec, as k grows",
+        "shoal study leakage",
+    ),
+    _word(
         "v",
         f"{LEAKAGE}, section III.C",
         "the suppression threshold: the most tuples that may be suppressed for k-anonymity",
         "[method] suppression = { rows = 2 }",
+        aliases=["suppression threshold v"],
     ),
     _word(
         "generalisation tree",
         f"{LEAKAGE}, figures 1 and 2",
         "the hierarchy of one attribute: its values are the leaves, the root stands for all of them",
         "[attributes.COLUMN] hierarchy = { tree = … } or { intervals = … }",
-        aliases=["taxonomy tree", "generalisation lattice"],
+        aliases=["taxonomy tree"],
+    ),
+    _word(
+        "generalisation lattice",
+        f"{LEAKAGE}, figure 3",
+        "all combinations of one level for each attribute, from none generalised to all at their top; each is a node, "
+        "and the nodes above it are those with a level more",
+        "shoal lattice TABLE --policy policy.toml --picture lattice.svg",
+        "shoal.plot.LatticeGraph",
+        aliases=["lattice"],
     ),
     # Murthy and Srinivas
     _word(
@@ -491,5 +683,57 @@ WORDS: tuple[Term, ...] = (
         f"{BOXES}, section 2.3.1",
         "the distinct values, or combinations of them, each with the number of rows that have it",
         "every search works on it; shoal.data.frequency_set.FrequencySet",
+    ),
+    _word(
+        "aggregate query",
+        f"{BOXES}, section 2.4",
+        "COUNT, SUM or AVG over the rows that satisfy a condition, answered from the release",
+        "shoal workload TABLE OUT --queries queries.toml",
+        aliases=["query"],
+    ),
+    _word(
+        "weighted workload",
+        f"{BOXES}, section 2.4, end",
+        "the queries that a release is to answer well, each with how much it matters",
+        '[method] algorithm = "mondrian-workload", workload = "queries.toml"',
+        "weight = 2 of a query in queries.toml",
+    ),
+    _word(
+        "spatial representation",
+        f"{BOXES}, figure 1",
+        "rows as points of a space with one axis for each attribute, and the regions into which they are cut",
+        "shoal.plot.Boxes",
+    ),
+)
+
+
+def _own(name: str, meaning: str, *use: str, source: str = "", aliases: Sequence[str] = ()) -> Term:
+    return Term(name, "word of Shoal", meaning, use, source, tuple(aliases))
+
+
+OWN_WORDS: tuple[Term, ...] = (
+    _own(
+        "blocking",
+        "rows are added to a release until no rule tells a sensitive value with too much confidence (BIC)",
+        "[blocking] confidence = 0.8",
+        "shoal block TABLE --sensitive … --confidence 0.5, docs/algorithms/blocking.md",
+        source=CHANNELS,
+    ),
+    _own(
+        "l-diversity",
+        "every class has at least l sensitive values that are well represented, which three models say in three ways: "
+        "l different values, an entropy of log l, or a most frequent value below c times the l-th and all rarer ones",
+        '[[require]] model = "distinct-l-diversity", l = 2',
+        '[[require]] model = "entropy-l-diversity", l = 2',
+        '[[require]] model = "recursive-cl-diversity", c = 3, l = 2',
+        source="Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006",
+    ),
+    _own(
+        "m-invariance",
+        "in every release of a growing table, a person stands among the same m or more sensitive values, so that "
+        "several releases together tell no more than one",
+        '[republish] way = "m-invariance", m = 2',
+        "shoal republish, docs/republish.md",
+        source="Xiao and Tao, SIGMOD 2007",
     ),
 )

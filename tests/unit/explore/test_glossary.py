@@ -1,12 +1,13 @@
 """Every term of the papers, and everything registered, is explained; the page of the papers has the same words."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from shoal.attacks import ATTACKS
 from shoal.errors import BadInput
-from shoal.explore.glossary import PAPERS, WORDS, explain, terms
+from shoal.explore.glossary import OWN_WORDS, PAPERS, WORDS, explain, terms
 from shoal.hierarchy.build import BUILDERS
 from shoal.methods import ALGORITHMS, NINE_MODELS
 from shoal.metrics.catalogue import catalogue
@@ -26,6 +27,32 @@ TERMS = [
     "predicate–range matching",
 ]
 """The terms that a reader of the papers looks for."""
+CELLS = [line.split("|")[2].strip() for line in PAGE.splitlines() if re.match(r"\| (?!in the paper)", line)]
+"""The cells of the term column of all tables of the page."""
+
+
+def parts(cell):
+    """Return a cell and its parts between commas and semicolons that stand in no bracket."""
+    found, depth = [""], 0
+    for sign in cell:
+        depth += (sign == "(") - (sign == ")")
+        if sign in ",;" and not depth:
+            found.append("")
+        else:
+            found[-1] += sign
+    return [part.strip() for part in found]
+
+
+def test_every_term_cell_of_the_page_is_explained():
+    assert len(CELLS) > 50
+    assert parts("α, degree of association; G(S, E)") == ["α", "degree of association", "G(S, E)"]
+    unknown = []
+    for part in (part for cell in CELLS for part in parts(cell)):
+        try:
+            explain(part)
+        except BadInput:
+            unknown.append(part)
+    assert unknown == []
 
 
 @pytest.mark.parametrize("term", TERMS)
@@ -53,10 +80,48 @@ def test_a_term_of_the_papers_is_explained_and_on_the_page(term):
         ("v", "v"),
         ("CG_AS", "CG_TS"),
         ("h", "hiding effect threshold"),
+        ("equivalence classes", "equivalence class"),
+        ("Sweeneys algorithm", "Sweeney's algorithm"),
+        ("Sweeney’s algorithm", "Sweeney's algorithm"),
+        ("average leakage probability (ALP)", "average leakage probability"),
+        ("average leakage probabilities (ALPs)", "average leakage probability"),
+        ("hiding effect threshold h", "hiding effect threshold"),
+        ("value generalization hierarchy (VGH)", "value generalisation hierarchy"),
+        ("(alp, dif)-anonymity", "(alp, dif)-anonymity"),
+        ("cost adjacency matrices", "cost adjacency matrix"),
+        ("domain generalisation hierarchies", "DGH"),
+        ("degrees of association", "α-association"),
+        ("the probability difference (DIF)", "probability difference"),
+        ("4-anonymous table", "k-anonymous table"),
+        ("2-anonymity", "k-anonymity"),
+        ("2-sensitive", "p-sensitive"),
+        ("0.2-closeness", "t-closeness"),
+        ("lattice", "generalisation lattice"),
+        ("information loss", "information loss"),
+        ("record linkage", "record linkage"),
+        ("attribute linkage", "attribute linkage"),
+        ("sensitive attributes", "sensitive attribute"),
+        ("m-invariance", "m-invariance"),
+        ("blocking", "blocking"),
+        ("l-diversity", "l-diversity"),
+        ("composition", "compose"),
+        ("downcoding", "downcode"),
+        ("minimality attacks", "minimality"),
+        ("ties", "ties"),
     ],
 )
 def test_other_spellings_are_understood(asked, name):
     assert explain(asked)[0].name == name
+
+
+def test_the_generalisation_lattice_is_that_of_all_combinations_of_levels():
+    (found,) = explain("generalisation lattice")
+    assert found.meaning.startswith("all combinations of one level for each attribute")
+    assert any(use.startswith("shoal lattice") for use in found.use)
+
+
+def test_own_words_say_how_to_get_them():
+    assert all(each.use and each.kind == "word of Shoal" for each in OWN_WORDS)
 
 
 def kinds(term):

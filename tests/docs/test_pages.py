@@ -50,6 +50,15 @@ def test_the_facts_of_a_model_are_those_of_its_class(name):
     assert named == [kebab(field.name) for field in fields(MODELS[name])]
 
 
+@pytest.mark.parametrize("name", facts.registered()["model"])
+def test_a_page_of_a_model_says_what_holds_for_persons_in_two_classes(name):
+    """Every model accepts a unit, if only to count rows all the same."""
+    (path,) = hooks.pages()["model", name]
+    said = " ".join(PAGES[path].split())
+    assert re.search(r"`unit`.{,400}omebody with rows in two classes (counts|stands) in both", said)
+    assert "[persons in two classes](index.md#persons-in-two-classes)" in said
+
+
 def test_a_model_without_an_example_is_refused():
     with pytest.raises(ValueError, match="the page about k-map has no example of it in a policy"):
         facts.facts("model", "k-map", "# k-map")

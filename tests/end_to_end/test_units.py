@@ -400,3 +400,62 @@ def test_the_search_finds_what_brute_force_finds(table, k, l, alpha, share, show
     found = tuple(release.plan.recoding.levels.values())
     assert found in nodes
     assert sum(found) == min(map(sum, nodes))
+
+
+TWICE = pa.table(
+    {
+        "person": ["ann", "ann", "bob", "ann", "cid", "cid"],
+        "age": [31, 31, 35, 44, 42, 43],
+        "disease": ["flu", "flu", "hiv", "hiv", "cold", "cold"],
+        "wish": ["flu", None, None, None, None, None],
+    }
+)
+"""Ann stands in both classes; by decade they have three rows and two persons each."""
+
+
+def attained_by_decade(model, role, table=TWICE):
+    """Return what a model attains on classes by decade, and whether it warns that it counts rows."""
+    disease = {"role": "sensitive", "hierarchy": {"tree": {"*": ["flu", "hiv", "cold"]}}}
+    age = AGE | {"min-level": 1, "max-level": 1}
+    attributes = {"person": role, "age": age, "disease": disease, "wish": "identifier"}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        made = sh.anonymize(table, {"attributes": attributes, "require": [model]})
+    return made.summary.models[0].attained, any("counts rows, not persons" in str(each.message) for each in said)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"model": "personalised", "guard": "wish", "max": 1.0},
+        {"model": "b-t-privacy", "b": 0.3, "t": 1.0},
+        {"model": "x-y-privacy", "y": ["disease"]},
+    ],
+    ids=lambda model: model["model"],
+)
+def test_models_that_count_rows_count_them_beside_a_unit_too_and_warn(model):
+    assert attained_by_decade(model, "unit") == (attained_by_decade(model, "identifier")[0], True)
+
+
+def test_a_unit_as_y_counts_persons():
+    assert attained_by_decade({"model": "x-y-privacy", "y": ["person"]}, "unit")[0]["k"] == 2
+
+
+def test_population_uniqueness_takes_a_class_of_one_person_as_one():
+    table = TWICE.set_column(1, "age", pa.array([31, 31, 31, 42, 56, 57]))  # the fifties are two rows of cid
+    model = {"model": "population-uniqueness", "population-size": 20, "max": 1.0, "estimator": "zayatz"}
+    by_rows, by_persons = (attained_by_decade(model, role, table)[0]["uniques"] for role in ("identifier", "unit"))
+    assert by_persons > by_rows
+
+
+def test_models_of_a_population_and_somebody_in_two_classes(tmp_path):
+    register = tmp_path / "register.csv"
+    register.write_text("age\n31\n35\n44\n42\n43\n47\n", "utf-8")
+    both = {"population": str(register)}
+    for role in ("identifier", "unit"):
+        assert attained_by_decade({"model": "k-map", "k": 1, **both}, role)[0] == {"k": 2}
+    table = TWICE.set_column(1, "age", pa.array([31, 31, 35, 44, 42, 42]))
+    assert attained_by_decade({"model": "delta-presence", **both}, "unit", table)[0] == {"min": 0.5, "max": 1.0}
+    register.write_text("age\n31\n35\n42\n43\n47\n", "utf-8")  # Ann is in it once
+    with pytest.raises(sh.ShoalError, match=r"1 row\(s\) of the table have quasi-identifiers that fewer persons"):
+        attained_by_decade({"model": "delta-presence", **both}, "unit", table)

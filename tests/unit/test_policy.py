@@ -409,6 +409,45 @@ def test_the_nine_models_are_aliases(model, generalise, suppress):
     assert Policy(**minimal(method={"model": model, **pair})) == Policy(**minimal(method=pair))
 
 
+def test_other_spellings_of_the_method_are_understood():
+    assert Policy(**minimal(method={"model": "ag_ts"})) == Policy(**minimal(method={"model": "AG_TS"}))
+    american = Policy(**minimal(method={"generalize": "cell"}))
+    assert american == Policy(**minimal(method={"generalise": "cell"}))
+    assert american.document()["method"]["generalise"] == "cell"
+    both = minimal(method={"generalise": "cell", "generalize": "cell"})
+    assert refused(both) == "method: generalise and generalize are one key; leave one of them out"
+    assert "model = 'CG_TS' is none of the nine" in refused(minimal(method={"model": "cg_ts"}))
+    assert "'ag_xs'" in refused(minimal(method={"model": "ag_xs"}))
+
+
+@pytest.mark.parametrize(("model", "suppress"), [("AG_", "none"), ("AG_CS", "cell"), ("_CS", "cell")])
+def test_a_contradicting_number_of_rows_is_written_as_in_a_policy(model, suppress):
+    said = refused(minimal(method={"model": model, "suppression": {"rows": 2}}))
+    assert said == (
+        f"method: suppress = '{suppress}' and suppression = {{ rows = 2 }} contradict each other; leave one of them out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "says", "helps"),
+    [
+        ("AG_CS", "with suppress = 'cell' (AG_CS) single cells are * beside it; use suppress = 'tuple'", "AG_TS"),
+        ("CG_", "'local' does not; use algorithm = 'optimal' (AG_TS), which does", "AG_TS"),
+    ],
+)
+def test_a_limit_of_levels_is_refused_with_what_helps(model, says, helps):
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}, "max-level": 1}
+    assert says in refused(minimal(attributes={"age": age}, method={"model": model}))
+    assert accepted(minimal(attributes={"age": age}, method={"model": helps}))
+
+
+def test_a_limit_of_levels_is_refused_where_nothing_is_generalised():
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}, "max-level": 1}
+    for model in ("_TS", "_AS", "_CS"):
+        said = refused(minimal(attributes={"age": age}, method={"model": model}))
+        assert said == "attributes.age: max-level has no meaning where generalise = 'none'; leave one of them out"
+
+
 def test_an_alias_that_contradicts_its_pair_is_refused():
     said = refused(minimal(method={"model": "AG_TS", "generalise": "cell"}))
     assert "model = 'AG_TS' is generalise = 'attribute', not 'cell'; leave one of them out" in said

@@ -123,9 +123,10 @@ class ReleaseBackground:
             return None, ""
         if self.taken_as_sensitive:
             return None, f"{', '.join(self.taken_as_sensitive)} may have kept it from being finer"
-        if self._search_was_cut_short:
+        where, why = find_minimal_part(rules)
+        if where is not None and self._search_was_cut_short:
             return None, "the search ended before it was sure of the best node"
-        return find_minimal_part(rules)
+        return where, why
 
     @property
     def _search_was_cut_short(self) -> bool:

@@ -140,7 +140,7 @@ class Method(PolicySection):
         """Fill in generalise, suppress and algorithm where missing: the first combination that fits what is given."""
         if not isinstance(given, dict):
             return given
-        given = _spell_out_model(given)
+        given = _spell_out_model(_respell(given))
         named = {key: given[key] for key in ("generalise", "suppress", "algorithm") if key in given}
         for generalise, suppress in PAIRS:
             algorithms = algorithms_for((generalise, suppress))
@@ -168,9 +168,9 @@ class Method(PolicySection):
             and self.suppression not in (0, RowLimit(rows=0))
             and "suppression" not in self.ignored
         ):
+            limit = self.suppression if isinstance(self.suppression, RowLimit) else repr(self.suppression)
             raise ValueError(
-                f"suppress = {self.suppress!r} and suppression = {self.suppression!r} contradict each other; "
-                "leave one of them out"
+                f"suppress = {self.suppress!r} and suppression = {limit} contradict each other; leave one of them out"
             )
         return self
 
@@ -194,10 +194,26 @@ class Method(PolicySection):
         return self
 
 
+def _respell(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a [method] with `generalize` as `generalise` and `model` in capitals; refuse both spellings at once."""
+    changed = dict(given)
+    if "generalize" in given:
+        if "generalise" in given:
+            raise ValueError("generalise and generalize are one key; leave one of them out")
+        changed["generalise"] = changed.pop("generalize")
+    if isinstance(name := given.get("model"), str) and name.upper() in {*NINE_MODELS, *_NOT_OF_THE_NINE}:
+        changed["model"] = name.upper()
+    return changed
+
+
+_NOT_OF_THE_NINE = ("CG_TS", "CG_AS")
+"""Pairs that the survey leaves out."""
+
+
 def _spell_out_model(given: dict[str, Any]) -> dict[str, Any]:
     """Return a [method] with `model = "AG_TS"` written as `generalise` and `suppress`; refuse a contradiction."""
     name = given.get("model")
-    if name in ("CG_TS", "CG_AS"):
+    if name in _NOT_OF_THE_NINE:
         raise ValueError(
             f"model = {name!r} is none of the nine: where single cells are generalised, every class can be met without "
             "leaving out rows or columns; write model = 'CG_'"
@@ -247,14 +263,19 @@ _WITHOUT_LEVELS = {
 def _misfit_of_levels(method: Method, key: str) -> str | None:
     """Say why a limit of levels contradicts the method and what to do; None if it fits."""
     limit = key.replace("_", "-")
-    if method.of_cells:
-        return (
-            f"{limit} is for algorithms that choose one level per attribute, and {method.algorithm!r} does not; use "
-            f"algorithm = 'optimal', which does, or {_WITHOUT_LEVELS[key]}"
-        )
     if method.generalise == "none":
         return f"{limit} has no meaning where generalise = 'none'; leave one of them out"
-    return None
+    if not method.of_cells:
+        return None
+    if is_search(method.algorithm):
+        return (
+            f"{limit} is for one level per attribute, and with suppress = 'cell' (AG_CS) single cells are * beside it; "
+            f"use suppress = 'tuple' (AG_TS), which leaves out rows instead, or {_WITHOUT_LEVELS[key]}"
+        )
+    return (
+        f"{limit} is for algorithms that choose one level per attribute, and {method.algorithm!r} does not; use "
+        f"algorithm = 'optimal' (AG_TS), which does, or {_WITHOUT_LEVELS[key]}"
+    )
 
 
 def _misfits_of_models(policy: "Policy") -> Iterator[str]:

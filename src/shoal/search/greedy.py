@@ -38,7 +38,7 @@ def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Walk:
 def greedy(lattice: Lattice, losses: Sequence[Sequence[float | Fraction]]) -> Walk:
     """Walk up from the bottom, each step into the attribute whose next level loses least (S3.4).
 
-    The (alp,dif) paper, section 4.C, walks until k holds, then until the other models do. A step does not depend on
+    The (alp,dif) paper, section III.C, walks until k holds, then until the other models do. A step does not depend on
     which model still fails, and k keeps holding, so this is one walk until all hold.
 
     >>> walk = greedy(Lattice(("age", "sex"), (0, 0), (2, 1)), [[0.0, 0.2, 0.9], [0.0, 0.5]])

@@ -289,6 +289,14 @@ def test_nothing_is_certain_where_the_release_need_not_be_minimal(method):
     assert why in found.sentence
 
 
+def test_a_release_of_cell_suppression_is_doubted_for_its_cells_and_not_for_its_search():
+    rules = rules_for([({"a": "a", "b": "b"}, {"a": "ab", "b": "ab"})], {"model": "AG_CS"})
+    made = shoal.anonymize(pa.table({"q0": ["a", "b", "a"], "s": ["u", "v", "u"]}), rules)
+    said = shoal.attack(made, "downcode").sentence
+    assert "'optimal' with suppressed cells may generalise more than it must" in said
+    assert "the search ended" not in said
+
+
 @pytest.mark.skipif(not (DATA / "adult").is_dir(), reason="Adult is not beside the repository")
 def test_local_recoding_of_adult_is_downcoded():
     """k = 5: thousands of cells can be made finer, and every one of them is true."""

@@ -24,6 +24,40 @@ def test_a_sentence_that_a_person_understands(desk, six):
     assert "needs --population or --population-size" in said
 
 
+def test_a_threshold_may_be_a_ratio_which_is_exact(desk, six):
+    def at_risk(threshold):
+        ran = desk.run("risk", six, "--qi", "age", "--threshold", threshold, "--json")
+        return json.loads(ran.out)["reidentification"]["prosecutor"]["at_risk"]
+
+    assert (at_risk("1/3"), at_risk("0.3333"), at_risk("1/2")) == (3, 6, 1)
+    ran = desk.run("risk", six, "--discover", "--discover-threshold", "2/3", "--json")
+    assert json.loads(ran.out)["discovery"]["threshold"] == pytest.approx(2 / 3)
+    ran = desk.run("risk", six, "--qi", "age", "--threshold", "a third")
+    assert ran.code != 0
+    assert 'threshold must be a number, or two whole numbers such as "1/3"' in ran.err
+
+
+@pytest.mark.parametrize(
+    ("attack", "option"),
+    [
+        ("rules", "--at"),
+        ("rules", "--held-out"),
+        ("prosecutor", "--threshold"),
+        ("skewness", "--threshold"),
+        ("singling-out", "--below"),
+    ],
+)
+def test_shares_of_attacks_may_be_ratios(desk, six, attack, option):
+    control = ["--control", desk.table("age\n31\n52\n60\n", "others.csv")] if attack == "singling-out" else []
+    asked = ("attack", attack, six, "--qi", "age", "--sensitive", "ill", *control, "--json", option)
+    as_ratio, as_number = desk.run(*asked, "3/4"), desk.run(*asked, "0.75")
+    assert as_ratio.code == 0
+    assert json.loads(as_ratio.out) == json.loads(as_number.out)
+    refused = desk.run(*asked, "3/0")
+    assert refused.code != 0
+    assert 'must be a number, or two whole numbers such as "1/3"' in json.loads(refused.err)["error"]["message"]
+
+
 def test_one_json_document(desk, six):
     ran = desk.run("risk", six, "--qi", "age", "--weight", "w", "--suda", "--discover", "--identifiers", "--json")
     told = json.loads(ran.out)

@@ -68,6 +68,13 @@ def test_random_queries_are_saved_and_asked_again(asked):
     assert asked.run(*common, "--random", "20", "--save", asked.data, "--force").code == 2
 
 
+def test_shares_may_be_ratios(asked):
+    common = ("workload", asked.data, asked.out, "--json", "--random", "5", "--attributes", "1")
+    as_ratios = asked.run(*common, "--selectivity", "1/4", "--sanity", "1/100")
+    assert as_ratios.code == 0, as_ratios.err
+    assert as_ratios.out == asked.run(*common, "--selectivity", "0.25", "--sanity", "0.01").out
+
+
 def test_a_release_in_memory_and_on_disk_answer_alike(asked):
     queries = asked.folder / "q.toml"
     release = sh.anonymize(asked.data, asked.folder / "policy.toml")
@@ -80,6 +87,10 @@ BAD = [
     (("--queries", "q.toml", "--random", "3"), "give either a workload of queries or a number of random ones"),
     (("--random", "3", "--attributes", "3"), "queries on 3 attribute(s) cannot be drawn; there are 2"),
     (("--random", "3", "--selectivity", "2"), "selectivity = 2.0 is no share"),
+    (
+        ("--random", "3", "--sanity", "some"),
+        "sanity must be a number, or two whole numbers such as \"1/3\", not 'some'",
+    ),
     (("--random", "3", "--private", "nowhere"), "nowhere: checking against the original needs the private folder"),
 ]
 

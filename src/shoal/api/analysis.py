@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,7 @@ def risk(
     unit: str | None = None,
     population: SourceLike = None,
     population_size: int | None = None,
-    threshold: float = 0.2,
+    threshold: float | Fraction | str = 0.2,
     preset: str | Sequence[str] = (),
     missing: str | Sequence[str] = ("",),
     options: ReadOptions | None = None,
@@ -167,7 +168,8 @@ def risk(
     """Assess how easily people are found in a table, or in the folder of a release, which names its quasi-identifiers.
 
     Without quasi-identifiers it looks for identifiers and for combinations of columns that tell rows apart. Further
-    keywords are the other fields of `RiskAsked`: `suda`, `suda_size`, `discover`, `identifiers` …
+    keywords are the other fields of `RiskAsked`: `suda`, `suda_size`, `discover`, `identifiers` … Thresholds may be
+    written as ratios, "1/3".
 
     >>> import pyarrow as pa
     >>> found = risk(pa.table({"age": [31, 31, 31, 52, 52, 60]}), quasi_identifiers="age", threshold=0.34)

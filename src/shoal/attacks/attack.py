@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
+from fractions import Fraction
 from math import inf, isfinite, sqrt
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -13,7 +14,7 @@ import numpy as np
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.codes import Table
 from shoal.errors import BadInput
-from shoal.models.model import Model
+from shoal.models.model import Model, exact_share
 from shoal.models.spec import suggest_column, suggest_nearest
 from shoal.runtime import SummaryRepr
 
@@ -79,6 +80,22 @@ def refuse_unless_number(name: str, value: Any, least: float = 0, most: float = 
     if not least <= value <= most:
         span = f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"
         raise BadInput(f"{name} = {value!r} is not a number {span}")
+
+
+ShareLike = float | Fraction | str
+"""What an attack takes as a share: a number, or a ratio such as "1/3", which is exact."""
+
+
+def read_share(name: str, value: ShareLike) -> Fraction:
+    """Return a share as an exact fraction; refuse what is neither a number nor a ratio.
+
+    >>> read_share("at", "9/10"), read_share("at", 0.9)
+    (Fraction(9, 10), Fraction(9, 10))
+    """
+    try:
+        return exact_share(name, value)
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from None
 
 
 def refuse_unless_whole(name: str, value: Any, least: int = 0) -> None:
@@ -274,14 +291,16 @@ def option(
     metavar: str = "",
     least: int | None = None,
     listed: bool = False,
+    share: bool = False,
     **more: Any,
 ) -> Any:
-    """Declare a field of an attack that is also a command option; `listed` ones are texts separated by commas.
+    """Declare a field of an attack that is also a command option.
 
+    Options that are `listed` are texts separated by commas; one that is a `share` is a number or a ratio such as 1/3.
     Without a `name` the option is called like the field; a name in capitals makes it an argument. Fields declared
     without this function are no command options.
     """
-    told = {"help": help, "name": name, "metavar": metavar, "least": least, "listed": listed}
+    told = {"help": help, "name": name, "metavar": metavar, "least": least, "listed": listed, "share": share}
     return field(default=default, metadata=told, **more)
 
 

@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.attack import Attack, Channel, Finding, option
+from shoal.attacks.attack import Attack, Channel, Finding, ShareLike, option, read_share
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
 from shoal.data.packed_keys import join_columns
 from shoal.errors import BadInput
-from shoal.models.model import exact
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,13 @@ class Prosecutor(Attack):
     if_exposed: ClassVar[str] = "{exposed:,} are alone in their class"
     if_not: ClassVar[str] = "by its classes: the smallest has {smallest_class:,} records"
 
-    threshold: float = option(0.2, "The largest risk that is allowed.")
+    threshold: ShareLike = option(0.2, "The largest risk that is allowed.", share=True)
     """The chance of the right record above which a person is at risk."""
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Count the people at risk, which depends on class sizes only."""
-        if not 0 < self.threshold <= 1:
+        threshold = read_share("threshold", self.threshold)
+        if not 0 < threshold <= 1:
             raise BadInput("the threshold of a risk lies above 0 and is at most 1")
         of_row, sizes = _classes(published)
         shown = np.ones(len(sizes), dtype=bool)
@@ -49,13 +49,13 @@ class Prosecutor(Attack):
         total, sizes = int(sizes.sum()), sizes[shown]
         least = int(sizes.min()) if len(sizes) else 0
         alone, rows = int((sizes == 1).sum()), int(sizes.sum())
-        enough = ceil(1 / exact("threshold", self.threshold))
+        enough = ceil(1 / threshold)
         figures = {
             "classes": len(sizes),
             "smallest_class": least,
             "highest_risk": 1 / least if least else 0.0,
             "mean_risk": len(sizes) / rows if rows else 0.0,
-            "threshold": self.threshold,
+            "threshold": float(threshold),
             "people_at_risk": int(sizes[sizes < enough].sum()),
             "suppressed_records": total - rows,
         }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.attack import LATER, Attack, AuditInputs, Channel, Finding, Rate, lift, option
+from shoal.attacks.attack import LATER, Attack, AuditInputs, Channel, Finding, Rate, ShareLike, lift, option, read_share
 from shoal.attacks.label_match import Matching
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags
@@ -16,7 +16,6 @@ from shoal.errors import BadInput
 from shoal.hierarchy.build import Builder
 from shoal.mining.c45 import C45
 from shoal.mining.decision_tree import ChannelCriterion, Rule, Test
-from shoal.models.model import exact
 from shoal.runtime import whole_percent
 
 
@@ -78,7 +77,7 @@ class Rules(Attack):
     reads: ClassVar[tuple[str, ...]] = ("control",)
     draws: ClassVar[str] = "tree"
 
-    at: float = option(1.0, "The least confidence of a rule that is a channel.")
+    at: ShareLike = option(1.0, "The least confidence of a rule that is a channel.", share=True)
     """The least confidence of a channel."""
     support: int = option(1, "The fewest rows that a channel is about.")
     """The fewest rows that a channel is about."""
@@ -88,7 +87,7 @@ class Rules(Attack):
     """The sensitive values that must not be told; none named: all."""
     control: Any = option(None, "A table of people who are not in the release, to try the rules on.", repr=False)
     """A `Table`; `shoal.attack` reads anything else that holds one."""
-    held_out: float = option(0.0, "Share of the released rows to try the rules on instead.")
+    held_out: ShareLike = option(0.0, "Share of the released rows to try the rules on instead.", share=True)
     seed: int = option(0, "Of which rows are held out.")
 
     @classmethod
@@ -142,11 +141,11 @@ class Rules(Attack):
 
     def _refuse_bad_options(self) -> None:
         """Refuse options out of their range, or that exclude each other."""
-        if not 0 < self.at <= 1:
+        if not 0 < read_share("at", self.at) <= 1:
             raise BadInput("the confidence of a channel lies above 0 and is at most 1")
-        if not 0 <= self.held_out < 1:
+        if not 0 <= read_share("held_out", self.held_out) < 1:
             raise BadInput("the share of rows held out lies from 0 to below 1")
-        if self.control is not None and self.held_out:
+        if self.control is not None and read_share("held_out", self.held_out):
             raise BadInput("give a control table or hold rows out, not both")
 
     def _mine_rules(self, published: Published, name: str) -> "_MinedRules":
@@ -160,7 +159,7 @@ class Rules(Attack):
         columns = {of: some[of] for of in features}
         target = some[name]
         tree = C45().fit_codes(columns, target)
-        sensitive = ChannelCriterion(exact("at", self.at), self.support, frozenset(self.values))
+        sensitive = ChannelCriterion(read_share("at", self.at), self.support, frozenset(self.values))
         rules, leaves = tree.rules(), tree.leaf_of(columns)
         exposed = np.zeros(table.rows, dtype=bool)
         tried = (
@@ -185,7 +184,7 @@ class Rules(Attack):
     def _split(self, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
         """Return the rows to mine and the rows held out."""
         order = np.random.default_rng(self.seed).permutation(rows)
-        cut = rows - int(exact("held_out", self.held_out) * Fraction(rows))
+        cut = rows - int(read_share("held_out", self.held_out) * Fraction(rows))
         return np.sort(order[:cut]), np.sort(order[cut:])
 
 

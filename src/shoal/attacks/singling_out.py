@@ -16,7 +16,9 @@ from shoal.attacks.attack import (
     Channel,
     Finding,
     Rate,
+    ShareLike,
     option,
+    read_share,
     refuse_missing,
     refuse_seed,
 )
@@ -65,7 +67,7 @@ class SinglingOut(Attack):
 
     control: Any = option(None, CONTROL)
     """A table of people like those in the release."""
-    below: float = option(0.1, "A class breaches where it is rarer than this part of 1/n.")
+    below: ShareLike = option(0.1, "A class breaches where it is rarer than this part of 1/n.", share=True)
     """A class breaches where its weight is less than this part of 1/n."""
     seed: int = option(0, SEED)
     """Of the hash."""
@@ -84,7 +86,7 @@ class SinglingOut(Attack):
 
     def __post_init__(self) -> None:
         refuse_seed(self.seed)
-        if not 0 < self.below <= 1:
+        if not 0 < read_share("below", self.below) <= 1:
             raise BadInput("below must lie between 0 and 1")
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
@@ -94,7 +96,7 @@ class SinglingOut(Attack):
         weight = class_weights(published, self.control)
         isolating = isolation(sizes)
         trivial = isolation_by_guessing(rows, weight / sizes)
-        breach = weight < self.below / rows
+        breach = weight < float(read_share("below", self.below)) / rows
         expected = float(isolating[breach].sum())
         # which predicates isolate is luck of the hash: a class that breaches exposes somebody, whatever one hash does
         exposed = max(int(expected), int(breach.any()))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, option, refuse_unless_number
+from shoal.attacks.attack import Attack, Channel, Finding, ShareLike, option, read_share, refuse_unless_number
 from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -43,12 +43,15 @@ class Skewness(Attack):
 
     factor: float = option(2.0, "The least gain over the whole release that counts.")
     """The least gain q/p that counts."""
-    threshold: float = option(0.5, "The least share of a value in a class that counts.")
+    threshold: ShareLike = option(0.5, "The least share of a value in a class that counts.", share=True)
     """The least share q that counts: a jump from one in a million to two is no news."""
 
     def __post_init__(self) -> None:
         refuse_unless_number("factor", self.factor, least=1)
-        refuse_unless_number("threshold", self.threshold, most=1)
+        if isinstance(self.threshold, str | Fraction):
+            refuse_unless_number("threshold", float(read_share("threshold", self.threshold)), most=1)
+        else:
+            refuse_unless_number("threshold", self.threshold, most=1)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Compare the shares of values in every class with those in the whole release."""
@@ -70,7 +73,7 @@ class Skewness(Attack):
         exposed = int(counts.sizes[skewed].sum())
         figures: dict[str, Any] = {
             "factor": self.factor,
-            "threshold": self.threshold,
+            "threshold": float(read_share("threshold", self.threshold)),
             "classes": len(skewed),
             "skewed_classes": int(skewed.sum()),
             "records": counts.rows,
@@ -80,7 +83,7 @@ class Skewness(Attack):
         }
         sentence = (
             f"{exposed:,} of {counts.rows:,} records lie in classes that make some {' or '.join(sensitive)} at least "
-            f"{self.factor:g} times as likely as the whole release does, and at least {self.threshold:.0%} likely"
+            f"{self.factor:g} times as likely as the whole release does, and at least {figures['threshold']:.0%} likely"
         )
         columns = tuple(name for name, one in told.items() if one["classes"])
         return Finding("skewness", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=columns)
@@ -89,7 +92,8 @@ class Skewness(Attack):
         """Flag the entries with n·N ≥ factor·m·T and n ≥ threshold·T: n of T in the class, m of N in the release."""
         within, overall = values.totals[values.classes], values.overall
         gained = _at_least(values.counts, int(overall.sum()), exact(self.factor), overall[values.values], within)
-        return gained & _at_least(values.counts, 1, exact(self.threshold), within, np.ones_like(within))
+        share = read_share("threshold", self.threshold)
+        return gained & _at_least(values.counts, 1, share, within, np.ones_like(within))
 
 
 def gains(values: ValueCounts) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from shoal.cli.commands import ATTACK, Json, app
 from shoal.cli.console import print_json, print_warnings, progress, say, say_on_stdout, show_table
-from shoal.cli.options import reads_table, split_names
+from shoal.cli.options import number_or_text, reads_table, split_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +128,7 @@ def _keyword(name: str, of: Any, default: Any) -> Parameter:
 def _parameter(field: "Field[Any]", of: Any) -> Parameter:
     """Return a field as an option, or as an argument if its name is in capitals; without a default it is required."""
     told = field.metadata
-    name, metavar = told.get("name") or "", told.get("metavar") or None
+    name, metavar = told.get("name") or "", told.get("metavar") or ("SHARE" if told.get("share") else None)
     default = Parameter.empty if field.default is MISSING else field.default
     if field.default_factory is not MISSING:
         default = field.default_factory()
@@ -151,7 +151,9 @@ def _typer_type_of(of: Any) -> Any:
 
 
 def _value(field: "Field[Any]", given: Any) -> Any:
-    """Return the value of an option as its field takes it: lists as tuples."""
+    """Return the value of an option as its field takes it: lists as tuples, shares as numbers or ratios."""
+    if field.metadata.get("share"):
+        return number_or_text(given)
     if field.metadata.get("listed"):
         return None if given is None else tuple(split_names(given))
     return tuple(given) if isinstance(given, list) else given

@@ -267,8 +267,8 @@ def apply(
     suppression: Annotated[
         str | None,
         typer.Option(
-            help="Rows that may be suppressed: a share such as 0.05, a number such as rows=2, or k (default: as "
-            "before; all of boxes and cells)."
+            help="Rows that may be suppressed: a share such as 0.05 or 1/20, a number such as rows=2, or k (default: "
+            "as before; all of boxes and cells)."
         ),
     ] = None,
     outside: Annotated[

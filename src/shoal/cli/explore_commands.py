@@ -10,7 +10,15 @@ import typer
 
 from shoal.cli.commands import CHECK, EXPLORE, Json, Node, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, reveal_values, say, show_table
-from shoal.cli.options import at_node, load_policy, node_option, reads_table, split_names, with_time_limit
+from shoal.cli.options import (
+    at_node,
+    load_policy,
+    node_option,
+    reads_table,
+    share_as_number,
+    split_names,
+    with_time_limit,
+)
 from shoal.cli.result_tables import (
     show_catalogue,
     show_comparison,
@@ -229,11 +237,13 @@ def workload(
     queries: Annotated[Path | None, typer.Option(help="The file of queries, .toml or .csv.")] = None,
     random: Annotated[int | None, typer.Option(help="Draw so many COUNT queries instead.")] = None,
     attributes: Annotated[int, typer.Option(help="How many quasi-identifiers a random query looks at.")] = 2,
-    selectivity: Annotated[float, typer.Option(help="The share of the rows that a random query aims at.")] = 0.1,
+    selectivity: Annotated[
+        str, typer.Option(metavar="SHARE", help="The share of the rows that a random query aims at.")
+    ] = "0.1",
     seed: Annotated[int, typer.Option(help="Of the random queries.")] = 0,
     sanity: Annotated[
-        float, typer.Option(help="Share of the rows below which an answer is not divided by itself.")
-    ] = 0.001,
+        str, typer.Option(metavar="SHARE", help="Share of the rows below which an answer is not divided by itself.")
+    ] = "0.001",
     save: Annotated[Path | None, typer.Option(help="Write the queries into this file, .toml.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older file.")] = False,
     private: Private = None,
@@ -251,9 +261,9 @@ def workload(
             queries=queries,
             random=random,
             attributes=attributes,
-            selectivity=selectivity,
+            selectivity=share_as_number("selectivity", selectivity),
             seed=seed,
-            sanity=sanity,
+            sanity=share_as_number("sanity", sanity),
             save=save,
             force=force,
             private=private,

@@ -44,6 +44,20 @@ def number_or_text(option: str) -> float | str:
         return option
 
 
+def share_as_number(name: str, option: str) -> float:
+    """Return a share as a number, also one that is written as a ratio.
+
+    >>> share_as_number("selectivity", "0.1"), share_as_number("selectivity", "1/4")
+    (0.1, 0.25)
+    """
+    from shoal.models.model import exact_share
+
+    try:
+        return float(exact_share(name, number_or_text(option)))
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from None
+
+
 def load_policy(path: Path) -> "Policy":
     """Read a policy file; print what of it is ignored as notes."""
     from shoal.cli.console import print_warnings

@@ -8,7 +8,7 @@ import typer
 
 from shoal.cli.commands import NAMES, START, Json, app
 from shoal.cli.console import clean, print_json, print_warnings, progress, reveal_values, say, show_table
-from shoal.cli.options import reads_table, split_names
+from shoal.cli.options import number_or_text, reads_table, split_names
 from shoal.errors import BadInput
 
 if TYPE_CHECKING:
@@ -227,14 +227,16 @@ def risk(
     ] = None,
     population: Annotated[str | None, typer.Option(help="The table of everybody.")] = None,
     population_size: Annotated[int | None, typer.Option(help="How many people the table is a sample of.")] = None,
-    threshold: Annotated[float, typer.Option(help="The risk above which a person counts as at risk.")] = 0.2,
+    threshold: Annotated[
+        str, typer.Option(metavar="SHARE", help="The risk above which a person counts as at risk, e.g. 0.2 or 1/3.")
+    ] = "0.2",
     preset: Annotated[
         list[str] | None, typer.Option(help="Judge by guidance: ema-0070, hipaa-safe-harbor …; `list` lists them.")
     ] = None,
     discover: Annotated[bool, typer.Option("--discover", help="Look for columns that point at people.")] = False,
     discover_threshold: Annotated[
-        float, typer.Option(help="List combinations that reach this share of distinct rows.")
-    ] = 0.5,
+        str, typer.Option(metavar="SHARE", help="List combinations that reach this share of distinct rows.")
+    ] = "0.5",
     separation: Annotated[
         bool, typer.Option("--separation", help="Take the share of pairs of rows told apart instead.")
     ] = False,
@@ -272,7 +274,7 @@ def risk(
             unit=unit,
             population=population,
             population_size=population_size,
-            threshold=threshold,
+            threshold=number_or_text(threshold),
             preset=presets,
             options=read_options(None, reading),
             watch=watch,
@@ -280,7 +282,7 @@ def risk(
             suda_size=suda_size,
             discover=discover or discover_size is not None or unsaid,
             discover_measure="separation" if separation else "distinction",
-            discover_threshold=discover_threshold,
+            discover_threshold=number_or_text(discover_threshold),
             discover_size=discover_size,
             identifiers=identifiers or unsaid,
         )

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ class RiskAsked:
     unit: str | None = None
     population: Any = None
     population_size: int | None = None
-    threshold: float = 0.2
+    threshold: float | Fraction | str = 0.2
     presets: tuple[str, ...] = ()
     suda: bool = False
     suda_size: int | None = None
@@ -67,7 +68,7 @@ class RiskAsked:
     discover: bool | None = None
     """Whether to look for combinations; None: where no quasi-identifiers are named."""
     discover_measure: str = "distinction"
-    discover_threshold: float = 0.5
+    discover_threshold: float | Fraction | str = 0.5
     discover_size: int | None = None
     identifiers: bool | None = None
     """Whether to look for identifiers; None: without named quasi-identifiers, or if a preset asks for them."""

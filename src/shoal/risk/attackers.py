@@ -12,7 +12,7 @@ from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
 from shoal.errors import BadInput
 from shoal.estimators import ESTIMATORS, Estimate, Sample, population_uniques
-from shoal.models.model import exact
+from shoal.models.model import exact_share
 from shoal.risk.individual import Individual, expected_inverse
 
 
@@ -107,7 +107,7 @@ class Attacker:
 def known_threshold(threshold: object) -> Fraction:
     """Return a threshold as the exact rational number that a person wrote; refuse one not in 0 < τ <= 1."""
     try:
-        tau = exact("threshold", threshold)
+        tau = exact_share("threshold", threshold)
     except ValueError as wrong:
         raise BadInput(str(wrong)) from None
     if not 0 < tau <= 1:

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
 from shoal.errors import BadInput
-from shoal.models.model import exact
+from shoal.models.model import exact_share
 from shoal.risk.suda import Coded, DistinctRecords, Told, group_rows
 
 Measure = Literal["distinction", "separation"]
@@ -117,7 +117,7 @@ def _parse_threshold(threshold: object, measure: str) -> tuple[Fraction, Measure
     if kind is None:
         raise BadInput(f"{measure!r} is no measure of combinations; write {' or '.join(MEASURES)}")
     try:
-        share = exact(kind, threshold)
+        share = exact_share(kind, threshold)
     except ValueError as wrong:
         raise BadInput(str(wrong)) from None
     if not 0 < share <= 1:

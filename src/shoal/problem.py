@@ -344,7 +344,9 @@ def _warn_of_guesses(policy: Policy) -> None:
     guessed = [name for name, attribute in policy.attributes.items() if attribute.confirm == "guessed"]
     if guessed:
         named = ", ".join(map(repr, guessed))
-        warnings.warn(ShoalWarning(f"the role of {named} is a guess that nobody has confirmed"), stacklevel=2)
+        gone = [name for name in guessed if policy.attributes[name].role is Role.IDENTIFIER]
+        dropped = f"; dropped: {', '.join(map(repr, gone))}" if gone else ""
+        warnings.warn(ShoalWarning(f"the role of {named} is a guess that nobody has confirmed{dropped}"), stacklevel=2)
 
 
 def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> None:

@@ -1007,7 +1007,7 @@ def test_a_column_that_nobody_knows_and_no_promise_protects_is_dropped_until_its
     policy = desk.folder / "asked.toml"
     shoal("init", data, "--out", policy)
     text = policy.read_text("utf-8")
-    assert tomllib.loads(text)["attributes"]["qzx"] == {"role": "identifier", "confirm": "?"}
+    assert tomllib.loads(text)["attributes"]["qzx"] == {"role": "sensitive", "confirm": "?"}
     assert "dropped until you decide, since published as it is, its values could be guessed well" in text
     assert "# if it is sensitive, add a [[require]] for it: " in text
     refused = shoal("anonymize", data, "--policy", policy, "--out", desk.out)
@@ -1029,10 +1029,12 @@ def test_exact_numbers_of_an_open_question_are_rounded(desk, shoal):
     assert (said["advice"], said.get("exact", {})) == ("publish", {})
 
 
-WHAT_DRAFTS_REACH = dict.fromkeys(labelled_tables.LABELS, "publish") | dict.fromkeys(
-    ("anes96", "thornton_hiv"), "of little use"
-)
-"""The advice on the unedited draft of each public table: none lets an attack succeed."""
+WHAT_DRAFTS_REACH = {
+    **dict.fromkeys(labelled_tables.LABELS, "publish"),
+    **dict.fromkeys(("anes96", "thornton_hiv"), "of little use"),
+    "DoctorContacts": "do not publish",
+}
+"""The advice on the unedited draft of each public table; of 20,186 rows more is learned than of the draft's sample."""
 
 
 @pytest.mark.parametrize(
@@ -1044,7 +1046,7 @@ def test_the_unedited_draft_of_a_public_table_is_safe(desk, name):
     release = sh.anonymize(frame, drafted.policy.accepting_guesses())
     said = release.save(desk.out).recommendation
     assert said.advice == WHAT_DRAFTS_REACH[name], said.sentence
-    assert not any(said.attacks.values())
+    assert {*said.succeeding.values()} <= ({("definetti",)} if name == "DoctorContacts" else set())
 
 
 def test_a_column_that_promises_would_hide_since_it_tells_a_secret_is_dropped(desk, shoal):

@@ -214,7 +214,10 @@ def anonymize(
         bool, typer.Option("--keep-best", help="On Ctrl-C, release the best node so far instead of nothing.")
     ] = False,
     accept_guesses: Annotated[
-        bool, typer.Option("--accept-guesses", help='Release columns whose role is marked confirm = "?" all the same.')
+        bool,
+        typer.Option(
+            "--accept-guesses", help='Take roles marked confirm = "?" as they are; drop columns that nothing protects.'
+        ),
     ] = False,
     advise: Annotated[
         float | None,

@@ -247,8 +247,8 @@ def draft_policy(source: Source, engine: Engine, k: int = 5, marks: Sequence[str
     if _find_trial(trials, best) is not None:
         secret = _sensitive_guesses(promised(guesses))
         promises, best, told = trying.defend(describe(guesses), promises, _rank_algorithms(guesses, trials), secret)
-        guesses = [_as_unprotected(each) if each.column.name in told and each.is_open else each for each in guesses]
-        gone = {found.column.name for found in guesses if found.role is Role.IDENTIFIER}
+        gone = {each.column.name for each in _open_guesses(guesses)} & told
+        guesses = [_as_unprotected(each) if each.column.name in gone else each for each in guesses]
         promises = [each for each in promises if _promised_attribute(each) not in gone]
     return finish(guesses, promises, trials, best)
 
@@ -283,9 +283,9 @@ def _as_giveaway(found: Guess, pair: Giveaway) -> Guess:
 
 
 def _as_unprotected(found: Guess) -> Guess:
-    """Turn an open question into a column that is dropped unless its owner decides otherwise."""
+    """Say of a column in question that nothing is promised about it, so that it is dropped unless its owner decides."""
     why = f"{found.why}; dropped until you decide, since published as it is, its values could be guessed well"
-    return replace(found, role=Role.IDENTIFIER, why=why)
+    return replace(found, why=why)
 
 
 def _promised_attribute(promise: Sequence[str]) -> str | None:

@@ -538,8 +538,25 @@ class Policy(PolicySection):
             )
 
     def accepting_guesses(self) -> "Policy":
-        """Return the policy with every guess accepted, which it says of itself: confirm = "guessed"."""
-        changed = {name: self.attributes[name].model_copy(update={"confirm": "guessed"}) for name in self.questions}
+        """Return the policy with every guess accepted, which it says of itself: confirm = "guessed".
+
+        A column in question that may be sensitive is dropped where nothing is promised about it.
+
+        >>> asked = {"role": "sensitive", "confirm": "?"}
+        >>> k = {"model": "k-anonymity", "k": 2}
+        >>> policy = Policy(attributes={"age": "quasi-identifier", "job": asked}, require=[k])
+        >>> str(policy.accepting_guesses().attributes["job"].role)
+        'identifier'
+        """
+        promised = {model.about for model in self.models}
+
+        def accept(name: str) -> Attribute:
+            attribute = self.attributes[name]
+            if attribute.role is Role.SENSITIVE and name not in promised:
+                return Attribute(role=Role.IDENTIFIER, confirm="guessed")
+            return attribute.model_copy(update={"confirm": "guessed"})
+
+        changed = {name: accept(name) for name in self.questions}
         return self.model_copy(update={"attributes": {**self.attributes, **changed}})
 
     @property

@@ -440,6 +440,7 @@ class Clusters {
         random_(seed) {
     for (const RuleArrays& rule : rules) rules_.emplace_back(rule, points_.count);
     lasting_ = std::all_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.lasting(); });
+    lends_ = points_.count <= kFew && std::accumulate(points_.rows.begin(), points_.rows.end(), int64_t{0}) > int64_t{kFew};
     nb::gil_scoped_release release;
     grow_all();
     look_around();
@@ -475,6 +476,7 @@ class Clusters {
   int64_t least_;
   std::vector<Rule> rules_;
   bool lasting_ = true;
+  bool lends_ = false;  // few points of many rows
   mutable Tally scratch_;
   size_t nearest_;
   int visits_;
@@ -811,17 +813,27 @@ class Clusters {
   }
 
   // Takes a point that another cluster can spare and that helps to complete this one, if that seems to cost less than to disperse.
+  // Where no point is enough, a few heavy ones that lose nothing are lent one after another, the cheapest first.
   bool fill(int32_t c) {
-    double best = allowed_ - delta_;
-    Point which = kNone;
+    double best = allowed_ - delta_, least_each = kNever;
+    Point which = kNone, some = kNone;
+    const int64_t lack = least_ - all_[c].rows;
     for (const Point p : all_[c].points)
       for (const Point q : near_[p]) {
-        if (of_[q] == c || all_[c].rows + points_.rows[q] < least_ || all_[of_[q]].rows - points_.rows[q] < least_)
+        const Cluster& giver = all_[of_[q]];
+        if (of_[q] == c || giver.rows - points_.rows[q] < least_) continue;
+        if (points_.rows[q] < lack) {
+          if (!lends_ || which != kNone || giver.cost > 0) continue;
+          const auto rows = static_cast<double>(points_.rows[q]);
+          const double each = widening(all_[c], q, std::min(best, least_each * rows)) / rows;
+          if (each < least_each && each * rows < best && helps(all_[c], q) && spare(q)) least_each = each, some = q;
           continue;
-        const double saving = static_cast<double>(all_[of_[q]].cost) * static_cast<double>(points_.rows[q]);
+        }
+        const double saving = static_cast<double>(giver.cost) * static_cast<double>(points_.rows[q]);
         const double more = widening(all_[c], q, best + saving) - saving;
         if (more < best && helps(all_[c], q) && spare(q)) best = more, which = q;
       }
+    if (which == kNone && some != kNone) which = some, best = least_each * static_cast<double>(lack);
     if (which == kNone) return false;
     double apart = -all_[c].total();
     for (const Point p : all_[c].points)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 FEW_ROWS = 100
 """Rows of a small table, in which any row may be lent."""
-MOST_LENT = 4
-"""Equal rows of a larger table that may be lent."""
+LENT_ONE_BY_ONE = 4
+"""Equal rows of a larger table that may be lent whatever classes need, each of them an item."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,17 @@ def rows_as_items(problem: Problem) -> tuple[FrequencySet, Codes]:
     return FrequencySet.from_rows({name: coded(name) for name in quasi}, beside), item
 
 
-def lending_items(problem: Problem, lifts: Mapping[str, Codes] | None = None) -> tuple[FrequencySet, Codes]:
+def lending_items(
+    problem: Problem, least: int, *, any_value: bool, lifts: Mapping[str, Codes] | None = None
+) -> tuple[FrequencySet, Codes]:
     """Return the table's classes cut into items that may go to different parts, and each row's item.
 
-    Rows that agree in all that is counted are one item, except that a few of them are items of their own: a class that
-    has more rows than it needs can lend these. In small tables every row is an item. Which rows are lent is drawn from
-    the seed, since an order by value would tell who they are; the order of the table does not matter. The rows of a
-    person that agree in the quasi-identifiers are one item. `lifts` replaces the codes of quasi-identifiers.
+    Rows that agree in all that is counted are one item, except that some of them are items of their own: a class that
+    has more rows than it needs can lend these, as many as one row lacks in a class of `least` rows. With `any_value`
+    many rows of equal quasi-identifiers lend rare values, too. In small tables every row is an item. Which rows are
+    lent is drawn from the seed, since an order by value would tell who they are; the order of the table does not
+    matter. The rows of a person that agree in the quasi-identifiers are one item. `lifts` replaces the codes of
+    quasi-identifiers.
     """
     table, quasi, policy = problem.table, problem.quasi, problem.policy
     codes = {name: table[name].codes if lifts is None else lifts[name][table[name].codes] for name in quasi}
@@ -145,20 +149,20 @@ def lending_items(problem: Problem, lifts: Mapping[str, Codes] | None = None) ->
     drawn = np.empty(len(order), dtype=np.uint64)
     drawn[order] = np.random.PCG64(policy.method.seed).random_raw(len(order))
     order = np.lexsort((drawn, *keys[::-1]))
-    # [place] whether its row differs from the one before; then its group, and its place and the rows in that group
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
-    group = np.cumsum(fresh) - 1
-    begin = np.flatnonzero(fresh)
-    within, size = np.arange(len(order)) - begin[group], np.diff(np.append(begin, len(order)))[group]
+    # [place] whether its row differs from the one before; then the rows of its group, and how many of them are left
+    fresh = _find_changes(keys, order)
+    size, left = _count_runs(fresh)
     if policy.unit is not None:
         lent = np.zeros_like(size)
     elif len(order) <= FEW_ROWS:
         lent = size
-    else:  # what the group has beyond the least size of a class
-        lent = np.clip(size - least_size(policy.models), 0, MOST_LENT)
+    else:  # what the group has beyond the least size of a class; among many rows it need not have that itself
+        own = least_size(policy.models)
+        point, _ = _count_runs(_find_changes(keys[: len(quasi)], order))
+        spare = np.where(any_value & (point >= FEW_ROWS + own), size, size - own)
+        lent = np.clip(spare, 0, max(least - 1, LENT_ONE_BY_ONE))
     item = np.empty(len(order), dtype=np.int32)
-    item[order] = np.cumsum(fresh | (within >= size - lent)) - 1
+    item[order] = np.cumsum(fresh | _begin_lent_items(left, lent, one_by_one=len(order) <= FEW_ROWS)) - 1
 
     beside: Beside = {
         one: (table[one].codes, table[one].size)
@@ -167,6 +171,40 @@ def lending_items(problem: Problem, lifts: Mapping[str, Codes] | None = None) ->
         for one in counted
     }
     return FrequencySet.from_items(item, {name: (codes[name], table[name].size) for name in quasi}, beside), item
+
+
+def _find_changes(keys: Sequence["NDArray[np.generic]"], order: "NDArray[np.intp]") -> Flags:
+    """Return which rows, in some order, differ from the one before."""
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    return fresh
+
+
+def _count_runs(fresh: Flags) -> tuple["NDArray[np.int64]", "NDArray[np.int64]"]:
+    """Return the length of each place's run, and how much of it is left from there on, given where runs begin.
+
+    >>> size, left = _count_runs(np.array([True, False, True]))
+    >>> size.tolist(), left.tolist()
+    ([2, 2, 1], [2, 1, 1])
+    """
+    run = np.cumsum(fresh) - 1
+    end = np.append(np.flatnonzero(fresh)[1:], len(fresh))
+    return np.bincount(run)[run], end[run] - np.arange(len(fresh))
+
+
+def _begin_lent_items(left: "NDArray[np.int64]", lent: "NDArray[np.int64]", *, one_by_one: bool) -> Flags:
+    """Return which rows begin an item that is lent, given how many rows of their group are left and how many are lent.
+
+    Four rows are lent one by one, then two at once, three at once and so on. These are few items, and a class that
+    was lent too much can always give an item back, or exchange it for one of a row less.
+
+    >>> left = np.arange(12, 0, -1)
+    >>> left[_begin_lent_items(left, np.full(12, 9), one_by_one=False)].tolist()
+    [9, 6, 4, 3, 2, 1]
+    """
+    sizes = np.arange(1, int(np.sqrt(2 * lent.max(initial=0))) + 2)
+    begins = np.isin(left, LENT_ONE_BY_ONE - 1 + np.cumsum(sizes)) | (left < LENT_ONE_BY_ONE) | (left == lent)
+    return np.asarray((left <= lent) & (begins | one_by_one))
 
 
 def progress_reporter_of(problem: Problem) -> Callable[[float], None]:

@@ -10,6 +10,7 @@ from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadHierarchy, Infeasible
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.partition.cell_labels import SpreadForm, least_rows_of, rules_of
 from shoal.partition.condition import condition_of, lending_items, progress_reporter_of
 from shoal.partition.local import local
 from shoal.partition.released_labels import Partitioning, ShownParts, show_levels
@@ -24,7 +25,7 @@ _SHARES = (Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1))
 def recode_locally(problem: Problem) -> Partitioning:
     """Generalise every cell only as far as its class needs (CG_ of S2.3); between the value and `*` only, _CS."""
     hierarchies = {name: require_one_top(hierarchy) for name, hierarchy in problem.hierarchies.items()}
-    made = _recode_along(problem, *lending_items(problem), list(hierarchies.values()))
+    made = _recode_along(problem, *_cut_into_items(problem), list(hierarchies.values()))
     return replace(made, builders=dict(problem.builders), hierarchies=hierarchies)
 
 
@@ -54,7 +55,7 @@ def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int])
     assert problem.classes.classes is not None
     flat = [_value_or_star(problem.hierarchies[name], levels[name]) for name in problem.quasi]
     steps = {name: problem.hierarchies[name].levels[levels[name]] for name in problem.quasi}
-    made = _recode_along(problem, *lending_items(problem, steps), flat)
+    made = _recode_along(problem, *_cut_into_items(problem, steps), flat)
     _restore_covers(made.showing, before, levels, problem.classes.classes, made.part[made.of_row])
     # the bound is of the table at this node, and rows of other nodes may lose less
     return replace(made, builders=dict(problem.builders), hierarchies=dict(problem.hierarchies), bound=None)
@@ -88,6 +89,13 @@ def _recode_along(
     )
     showing = show_levels(classes, found.part, found.levels, hierarchies)
     return Partitioning("cells", classes, found.part, of_row, showing, {}, {}, found.bound)
+
+
+def _cut_into_items(problem: Problem, lifts: Mapping[str, Codes] | None = None) -> tuple[FrequencySet, Codes]:
+    """Return items that can be lent as far as the policy makes classes borrow, and each row's item."""
+    condition = condition_of(problem, problem.classes)
+    forms = {rule.form for rule in rules_of(condition)}
+    return lending_items(problem, least_rows_of(condition), any_value=forms == {SpreadForm.DISTINCT}, lifts=lifts)
 
 
 def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:

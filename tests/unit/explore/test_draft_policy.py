@@ -59,7 +59,7 @@ def test_values_that_people_share_are_explained(name, why):
         ("Status of all", ["single"] * 50, Role.INSENSITIVE),
         ("age", list(range(50)), Role.QUASI_IDENTIFIER),
         ("unheard-of", ["a", "a", "b", "b", "c"] * 10, Role.SENSITIVE),
-        ("told by it", ["a", "b"] * 25, Role.IDENTIFIER),
+        ("told by it", ["a", "b"] * 25, Role.SENSITIVE),
         ("Disease", ["flu", "hiv"] * 25, Role.SENSITIVE),
         ("fnlwgt", [i * i for i in range(50)], Role.SAMPLING_WEIGHT),
     ],

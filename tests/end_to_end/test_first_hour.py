@@ -1088,4 +1088,5 @@ def test_what_others_know_is_not_published_unchanged_without_a_word(desk):
         assert said.advice == advice, said.sentence
         told = "zip looks known to others (a postcode) and is published unchanged, by which 80 rows are unique"
         assert (told in said.sentence) is not confirmed
+        assert ("80 rows are unique by what is published unchanged, as confirmed" in said.sentence) is confirmed
         assert said.looks_known == ({} if confirmed else {"zip": "a postcode"})

@@ -195,9 +195,11 @@ class IdentifyingLooks:
     """What the header of each says."""
     found: int = 0
     """Rows that nobody else looks like, if these columns are known beside the quasi-identifiers."""
+    confirmed: int = 0
+    """The same with the insensitive columns that somebody has confirmed."""
 
     def __bool__(self) -> bool:
-        return bool(self.columns)
+        return bool(self.columns or self.confirmed)
 
     def describe(self) -> str:
         """Say what the columns look like, how many rows they find, and what helps.
@@ -206,7 +208,8 @@ class IdentifyingLooks:
         'zip looks known to others (a postcode) and is published unchanged, by which 2 rows are unique'
         """
         if not self.columns:
-            return ""
+            rows = f"{_format_rows(self.confirmed)} {'is' if self.confirmed == 1 else 'are'} unique"
+            return f"{rows} by what is published unchanged, as confirmed"
         says = ", ".join(dict.fromkeys(self.columns.values()))
         several = len(self.columns) > 1
         look, are, it = ("look", "are", "them") if several else ("looks", "is", "it")
@@ -223,17 +226,29 @@ def find_identifying_looks(release: ReleasedTable) -> IdentifyingLooks:
 
     Insensitive columns are looked at for all such headers, sensitive ones only for those that name people.
     """
+    columns = _list_identifying_columns(release.source.table, release.policy, release.plan.roles)
+    confirmed = [
+        name
+        for name, attribute in release.policy.attributes.items()
+        if attribute.confirm is True and attribute.role is Role.INSENSITIVE
+    ]
+    return IdentifyingLooks(columns, _count_found(release, [*columns]), _count_found(release, confirmed))
+
+
+def _count_found(release: ReleasedTable, columns: Sequence[str]) -> int:
+    """Count the rows that nobody else looks like, by what is shown and by columns published as they are.
+
+    0 where there are no such columns, or the rows are not in memory.
+    """
     table, shown = release.source.table, release.shown
-    columns = _list_identifying_columns(table, release.policy, release.plan.roles)
     if not columns or shown.rows is None:
-        return IdentifyingLooks(columns)
+        return 0
     behind = shown.rows >= 0
     names = [name for names in release.plan.released_as.values() for name in names if name in shown.columns]
     # [released row] the codes of what it shows, then those of the columns that are published as they are
     codes = [(shown.columns[name].codes[behind], len(shown.columns[name].texts)) for name in names]
     codes += [(table[name].codes[shown.rows[behind]], table[name].size) for name in columns]
-    classes = join_columns(codes)[0]
-    return IdentifyingLooks(columns, int((np.bincount(classes) == 1).sum()))
+    return int((np.bincount(join_columns(codes)[0]) == 1).sum())
 
 
 def _list_identifying_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Changes of a policy that may help a release: each in words, as a policy, and as lines of a policy file."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit
 from shoal.data.codes import Column
-from shoal.errors import BadPolicy, ShoalError
+from shoal.errors import BadPolicy, ShoalError, ShoalWarning
 from shoal.explore.column_guess import says_age
 from shoal.explore.draft_policy import MOST_COMMON, toml_section
 from shoal.hierarchy.draft import draft
@@ -348,7 +349,9 @@ def _largest_share(column: Column) -> float:
 
 
 def _with_sections(policy: Policy, **sections: Any) -> Policy:
-    return Policy(**{**dict(policy), **sections})
+    """Return a policy with other sections; what is ignored then is no matter of whoever wrote the first one."""
+    with warnings.catch_warnings(action="ignore", category=ShoalWarning):
+        return Policy(**{**dict(policy), **sections})
 
 
 def _add_diversity(policy: Policy, model: dict[str, Any], names: Sequence[str]) -> Change:

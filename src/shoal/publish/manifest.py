@@ -1,6 +1,7 @@
 """The manifests of a release as documents: the public one says what the release shows anyway, the private one all."""
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from shoal.attacks.attack import NONE_SENSITIVE, Channel
-from shoal.errors import BadInput
+from shoal.errors import BadInput, ShoalWarning
 from shoal.policy.document import FORMAT, Policy
 from shoal.runtime import SummaryRepr
 from shoal.verify.release_files import read_json
@@ -274,7 +275,8 @@ class Remedy(_Frozen):
     def applied_to(self, policy: Policy) -> Policy:
         """Return the policy after the change."""
         changed = {**dict(policy), **self.policy}
-        return Policy(**{**changed, "attributes": {**policy.attributes, **self.policy.get("attributes", {})}})
+        with warnings.catch_warnings(action="ignore", category=ShoalWarning):  # what is ignored then was said of it
+            return Policy(**{**changed, "attributes": {**policy.attributes, **self.policy.get("attributes", {})}})
 
 
 def join_names(names: Sequence[str], most: int = 8) -> str:

@@ -159,3 +159,14 @@ def test_two_changes_in_either_order_are_one():
     assert both(close, diverse).words != both(diverse, close).words
     assert both(close, diverse).result == both(diverse, close).result
     assert both(close, {"model": "distinct-l-diversity", "l": 3}).result != both(close, diverse).result
+
+
+def test_what_a_change_leaves_without_meaning_is_not_said_of_the_policy(recwarn):
+    """Dropping a column drops what is promised about it: whoever wrote that promise has not dropped anything."""
+    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": 10}, "shop": "insensitive"}
+    require = [*POLICY["require"], {"model": "distinct-l-diversity", "l": 2, "attribute": "pay"}]
+    policy = sh.Policy(attributes=attributes, require=require)
+    told = replace(FOUND, findings=(replace(FOUND.findings[0], columns=("pay",)),))
+    proposed = list(changes_that_may_help(policy, Troubles(told), columns(4)))
+    assert any("pay" not in {getattr(m, "attribute", None) for m in each.policy.require} for each in proposed)
+    assert not recwarn.list

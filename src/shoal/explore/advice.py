@@ -796,14 +796,17 @@ class RemedySearch:
     """The share of the effort that was last reported as spent; it never falls."""
 
     def try_changes(self, start: Change, now: TriedRelease) -> None:
-        """Try the changes that may help; where none leads to a release to publish, try a second after the best."""
+        """Try the changes that may help; where none leads to a release to publish, try a second after the best.
+
+        Where somebody gave time for it, a second one is tried in any case, since two may be cheaper than one.
+        """
         self.start = now
         pairs = [(change, now) for change in self._changes(start.policy, now)]
         if not self._try_some(pairs, self.work * _FIRST_PART):
             self._estimate(pairs, start)
             self._confirm(now)
             return
-        if all(then.rank or change.drops_precious for change, then in self.found):
+        if self.ends is not None or all(then.rank or change.drops_precious for change, then in self.found):
             firsts = sorted(self.found or self.useless, key=self.cost)[:_FIRSTS]
             firsts = [(change, then) for change, then in firsts if then.rank <= firsts[0][1].rank]
             # a second change must be better than the first alone, or than none where that is useless
@@ -839,7 +842,8 @@ class RemedySearch:
     def _changes(self, policy: Policy, now: TriedRelease) -> Iterator[Change]:
         little = bool(now.starred) or now.loss > MOST_LOST or now.hidden.says_little
         troubles = Troubles(now.audit, now.repeated, (*now.starred, *now.hidden.columns), little)
-        return changes_that_may_help(policy, troubles, self.whole.source.table.columns)
+        more = self.ends is not None  # somebody is ready to wait
+        return changes_that_may_help(policy, troubles, self.whole.source.table.columns, more=more)
 
     def _try_some(self, pairs: Sequence[tuple[Change, TriedRelease]], work: float) -> bool:
         """Try changes on the whole table, comparing each with the release before; return False if that takes too long.

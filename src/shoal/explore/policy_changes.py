@@ -208,14 +208,20 @@ def _less_important(policy: Policy) -> list[str]:
     return sorted(lower, key=weights.__getitem__)
 
 
-def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[str, Column]) -> Iterator[Change]:
+def changes_that_may_help(
+    policy: Policy, troubles: Troubles, columns: Mapping[str, Column], *, more: bool = False
+) -> Iterator[Change]:
     """Yield changes that may help, likely ones first; those that contradict the rest of the policy are left out.
 
     Changes that make a release say more are proposed only if nobody is exposed, but for singling out. `columns` are
-    those of the table.
+    those of the table. With `more`, changes are proposed that seldom help, but may be cheaper where they do.
     """
     proposed: set[str] = set()
-    for make in _list_changes(policy, troubles, columns):
+    makers = _list_changes(policy, troubles, columns)
+    if more and any(line.channel is Channel.SINGLING_OUT for line in troubles.audit.successes):
+        makers += _changes_of_less_important_columns(policy)  # fewer columns describe fewer people
+        makers.append(partial(_raise_k, policy, 3 * policy.largest_k))
+    for make in makers:
         try:
             change = make()
         except ShoalError:  # the policy contradicts itself then

@@ -170,3 +170,19 @@ def test_what_a_change_leaves_without_meaning_is_not_said_of_the_policy(recwarn)
     proposed = list(changes_that_may_help(policy, Troubles(told), columns(4)))
     assert any("pay" not in {getattr(m, "attribute", None) for m in each.policy.require} for each in proposed)
     assert not recwarn.list
+
+
+def test_more_changes_are_proposed_to_who_waits_for_them():
+    attributes = {**POLICY["attributes"], "shop": {"role": "quasi-identifier", "importance": 0.5}}
+    policy = sh.Policy(**{**POLICY, "attributes": attributes})
+    singled_out = Audit((Finding("singling-out", Channel.SINGLING_OUT, 2, 60, "found"),), {}, {})
+    usual, more = (
+        [change.words for change in changes_that_may_help(policy, Troubles(singled_out), columns(4), more=each)]
+        for each in (False, True)
+    )
+    assert more[: len(usual)] == usual
+    assert more[len(usual) :] == [
+        "importance = 0.1 on shop",
+        'drop shop (role = "identifier")',
+        "k = 9 instead of 3",
+    ]

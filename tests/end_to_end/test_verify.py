@@ -1,6 +1,7 @@
 """Verify counts as a naive count does, and sees what is not true."""
 
 import csv
+import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 
@@ -318,3 +319,15 @@ def test_the_class_that_keeps_a_promise_least_is_told_by_its_size():
     }
     assert (verdicts["k-anonymity"].worst, verdicts["distinct-l-diversity"].worst) == (2, 4)
     assert verdicts["rows"].worst is None
+
+
+def test_an_original_with_other_rows_is_named_as_that(desk):
+    desk.policy()
+    desk.run("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out)
+    longer = desk.table(desk.data.read_text("utf-8") + "lia,57,f,flu\n", "longer.csv")
+    ran = desk.run("verify", desk.out, "--original", longer, "--json")
+    claim = next(each for each in json.loads(ran.out)["verdicts"] if each["promise"] == "claim")
+    assert ran.code == 4
+    assert claim["why"] == (
+        "the release was made of 12 rows, by its manifest, and what was given as the original has 13"
+    )

@@ -193,6 +193,12 @@ def judge_claim(
     ]
     if differ:
         wrong.append(f"the manifest and the policy of the private folder differ in {' and '.join(differ)}")
+    read = claim.rows - claim.added + (0 if claim.shown else claim.suppressed or 0)
+    if read != original.table.rows:
+        wrong.append(
+            f"the release was made of {read:,} rows, by its manifest, and what was given as the original has "
+            f"{original.table.rows:,}"
+        )
     differ = [
         what for what, same in _compare_manifests(told, known.manifest, known.policy, original).items() if not same
     ]
@@ -211,7 +217,6 @@ def _compare_with_policy(
     roles = {name: attribute.role for name, attribute in policy.attributes.items()}
     others = {name for name in claim.columns if name not in claim.quasi_identifiers}
     plain = {name for name in others if roles.get(name, Role.INSENSITIVE) in {Role.SENSITIVE, Role.INSENSITIVE}}
-    read = claim.rows - claim.added + (0 if claim.shown else claim.suppressed or 0)
     return {
         "quasi-identifiers": shown == set(policy.quasi_identifiers) and (grouped or others == plain),
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
@@ -222,7 +227,6 @@ def _compare_with_policy(
         "whether persons are counted": claim.persons == (policy.unit is not None),
         "whether rows were added": not claim.added or policy.blocking is not None or policy.further > 0,
         "how many rows were added": claim.added == (0 if original.rows is None else int((original.rows < 0).sum())),
-        "how many rows were suppressed": read == original.table.rows,
         "whether suppressed rows are shown": (policy.release.suppressed == "show" or not claim.shown)
         and (policy.release.suppressed != "show" or claim.shown == claim.suppressed),
     }

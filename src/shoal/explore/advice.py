@@ -41,7 +41,13 @@ from shoal.metrics.cell_measures import loss as measured_loss
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.problem import dropped_by_decision, exact_columns, repeated_persons, unique_after_rounding
+from shoal.problem import (
+    dropped_by_decision,
+    exact_columns,
+    has_exact_values,
+    repeated_persons,
+    unique_after_rounding,
+)
 from shoal.publish.contents import VerdictAtRelease
 from shoal.publish.manifest import (
     ADVICE_WORDS,
@@ -196,7 +202,7 @@ class IdentifyingLooks:
     found: int = 0
     """Rows that nobody else looks like, if these columns are known beside the quasi-identifiers."""
     confirmed: int = 0
-    """The same with the insensitive columns that somebody has confirmed."""
+    """The same with the insensitive columns that somebody has confirmed, where they are many."""
 
     def __bool__(self) -> bool:
         return bool(self.columns or self.confirmed)
@@ -232,7 +238,9 @@ def find_identifying_looks(release: ReleasedTable) -> IdentifyingLooks:
         for name, attribute in release.policy.attributes.items()
         if attribute.confirm is True and attribute.role is Role.INSENSITIVE
     ]
-    return IdentifyingLooks(columns, _count_found(release, [*columns]), _count_found(release, confirmed))
+    unique = _count_found(release, confirmed)
+    many = unique if has_exact_values(unique, release.source.table.rows) else 0  # a few were meant to be confirmed
+    return IdentifyingLooks(columns, _count_found(release, [*columns]), many)
 
 
 def _count_found(release: ReleasedTable, columns: Sequence[str]) -> int:

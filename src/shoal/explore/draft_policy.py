@@ -456,24 +456,15 @@ class _Trying:
         `trials` are the algorithms that may be drafted, the best first: the first that reveals nothing of the sensitive
         columns is taken, with further promises where it needs some.
         """
-        found = self._choose_defence(attributes, promises, trials, guesses)
-        return *found[:2], found[2] | self._find_learnable(attributes, *found[:2])
-
-    def _choose_defence(
-        self,
-        attributes: Sequence[list[str]],
-        promises: list[list[str]],
-        trials: Sequence[Trial],
-        guesses: Sequence[Guess],
-    ) -> tuple[list[list[str]], str, set[str]]:
-        """Return the promises and the algorithm after which quick attacks reveal least, and what they still reveal."""
         secret, found = {guess.column.name for guess in guesses}, []
         for trial in (trial for at, trial in enumerate(trials) if not at or (trial.loss or 0.0) <= _BEARABLE):
             further, told = self._promise_against_attacks(attributes, promises, trial, guesses)
             found.append((further, trial.algorithm, told))
             if secret.isdisjoint(told):
-                return found[-1]
-        return found[0]
+                break
+        # the last one, if it reveals nothing; else the best algorithm
+        chosen, algorithm, told = found[-1] if secret.isdisjoint(found[-1][2]) else found[0]
+        return chosen, algorithm, told | self._find_learnable(attributes, chosen, algorithm)
 
     def _find_learnable(
         self, attributes: Sequence[list[str]], promises: Sequence[list[str]], algorithm: str

@@ -275,8 +275,7 @@ def exact_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> di
     if policy.republish is None and ALGORITHMS[policy.method.algorithm].shape is Shape.GROUPS:
         return {}
     secret = [name for name, role in roles.items() if role is Role.SENSITIVE]
-    unconfirmed = [name for name in secret if policy.attributes[name].confirm is not True]
-    own = {name: table[name].uniques for name in unconfirmed}
+    own = {name: table[name].uniques for name in secret if name not in policy.confirmed}
     return {name: rows for name, rows in own.items() if has_exact_values(rows, table.rows)}
 
 
@@ -312,7 +311,7 @@ def unique_after_rounding(table: Table, policy: Policy, roles: Mapping[str, Role
     Columns in which there are many, which `exact_columns` names, and those with confirm = true are left out.
     """
     many = exact_columns(table, policy, roles)
-    shown = [name for name in policy.rounding if name not in many and policy.attributes[name].confirm is not True]
+    shown = [name for name in policy.rounding if name not in many and name not in policy.confirmed]
     found = {name: table[name].uniques for name in shown}
     return {name: rows for name, rows in found.items() if rows}
 

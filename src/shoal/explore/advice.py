@@ -188,21 +188,20 @@ class SensitiveLook:
 def find_sensitive_looks(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, SensitiveLook]:
     """Return the quasi-identifiers and insensitive columns that look sensitive and whose role nobody has confirmed."""
     shown = {name: role for name, role in roles.items() if role in {Role.QUASI_IDENTIFIER, Role.INSENSITIVE}}
-    confirmed = {name for name, attribute in policy.attributes.items() if attribute.confirm is True}
-    looks = {name: look_sensitive(table[name], table.rows) for name in shown if name not in confirmed}
+    looks = {name: look_sensitive(table[name], table.rows) for name in shown if name not in policy.confirmed}
     return {name: SensitiveLook(why, shown[name]) for name, why in looks.items() if why is not None}
 
 
 @dataclass(frozen=True)
 class IdentifyingLooks:
-    """Columns published as they are that others may know of people, by their headers; nobody has confirmed them."""
+    """Columns that are published unchanged although others may know them of people."""
 
     columns: Mapping[str, str]
-    """What the header of each says."""
+    """Those that nobody has confirmed, and what the header of each says."""
     found: int = 0
     """Rows that nobody else looks like, if these columns are known beside the quasi-identifiers."""
     confirmed: int = 0
-    """The same with the insensitive columns that somebody has confirmed, where they are many."""
+    """The same for the insensitive columns that somebody has confirmed, if the rows are many."""
 
     def __bool__(self) -> bool:
         return bool(self.columns or self.confirmed)
@@ -214,8 +213,7 @@ class IdentifyingLooks:
         'zip looks known to others (a postcode) and is published unchanged, by which 2 rows are unique'
         """
         if not self.columns:
-            rows = f"{_format_rows(self.confirmed)} {'is' if self.confirmed == 1 else 'are'} unique"
-            return f"{rows} by what is published unchanged, as confirmed"
+            return f"{_format_rows(self.confirmed)} are unique by what is published unchanged, as confirmed"
         says = ", ".join(dict.fromkeys(self.columns.values()))
         several = len(self.columns) > 1
         look, are, it = ("look", "are", "them") if several else ("looks", "is", "it")
@@ -233,11 +231,7 @@ def find_identifying_looks(release: ReleasedTable) -> IdentifyingLooks:
     Insensitive columns are looked at for all such headers, sensitive ones only for those that name people.
     """
     columns = _list_identifying_columns(release.source.table, release.policy, release.plan.roles)
-    confirmed = [
-        name
-        for name, attribute in release.policy.attributes.items()
-        if attribute.confirm is True and attribute.role is Role.INSENSITIVE
-    ]
+    confirmed = [name for name in release.policy.named(Role.INSENSITIVE) if name in release.policy.confirmed]
     unique = _count_found(release, confirmed)
     many = unique if has_exact_values(unique, release.source.table.rows) else 0  # a few were meant to be confirmed
     return IdentifyingLooks(columns, _count_found(release, [*columns]), many)
@@ -260,9 +254,9 @@ def _count_found(release: ReleasedTable, columns: Sequence[str]) -> int:
 
 
 def _list_identifying_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, str]:
-    confirmed = {name for name, attribute in policy.attributes.items() if attribute.confirm is True}
+    """Return the columns published unchanged, and not confirmed, whose headers say what others know; and what."""
     shown = [name for name, role in roles.items() if role in {Role.INSENSITIVE, Role.SENSITIVE}]
-    looks = {name: look_identifying(name) for name in shown if name not in confirmed and table[name].size > 1}
+    looks = {name: look_identifying(name) for name in shown if name not in policy.confirmed and table[name].size > 1}
     return {
         name: look.title
         for name, look in looks.items()

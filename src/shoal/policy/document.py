@@ -288,8 +288,8 @@ def _is_only_about(promise: Any, names: Collection[str]) -> bool:
 def _without_left_over(given: dict[str, Any]) -> dict[str, Any]:
     """Return a policy without what is left over of columns that are dropped now, and say so in one note.
 
-    That are keys that have no meaning any more, and promises about these columns, unless they limit the sizes of
-    classes, too.
+    These are keys that no longer mean anything, and promises about these columns, unless they also limit the sizes of
+    classes.
     """
     tables = {name: value for name, value in given["attributes"].items() if isinstance(value, Mapping)}
     useless = {name: keys for name, value in tables.items() if (keys := left_over(value.get("role"), value))}
@@ -522,6 +522,11 @@ class Policy(PolicySection):
                 asked[model.about] = max(asked[model.about], values_asked(model))
         given = None if self.republish is None else self.republish.m
         return {name: given or least for name, least in asked.items()}
+
+    @property
+    def confirmed(self) -> set[str]:
+        """The columns whose role somebody has confirmed."""
+        return {name for name, attribute in self.attributes.items() if attribute.confirm is True}
 
     @property
     def questions(self) -> list[str]:

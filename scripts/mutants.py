@@ -51,6 +51,13 @@ VERIFIED = (
     "tests/unit/verify/test_original_table.py",
     "tests/end_to_end/test_verify.py",
 )
+POPULATION = ("tests/end_to_end/test_population.py", "tests/end_to_end/test_units.py")
+FILES = (
+    "tests/unit/verify/test_release_files.py",
+    "tests/unit/verify/test_open_release.py",
+    "tests/end_to_end/test_types.py",
+    "tests/end_to_end/test_tampering.py",
+)
 BOXED = ("tests/engines/test_boxes_on_disk.py", *VERIFIED)
 """Releases on disk are compared with their original class by class."""
 TARGETS: dict[str, tuple[str, ...]] = {
@@ -86,6 +93,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "verify.judge": ("tests/unit/verify/test_judge.py", "tests/end_to_end/test_rounding.py"),
     **{f"verify.{name}": VERIFIED for name in VERIFIERS},
+    "verify.truth_by_box": BOXED,
+    "verify.originals_by_class": (*BOXED, *POPULATION, "tests/end_to_end/test_promises_about_the_table.py"),
+    "verify.open_release": (*FILES, *VERIFIED),
+    "verify.release_files": (*FILES, *VERIFIED),
+    "verify.truth_by_level": (*VERIFIED, "tests/laws/test_truth.py", "tests/end_to_end/test_tampering.py"),
 }
 ALL_THE_SAME = "exact fractions of more entries are compared, with the same greatest one"
 ANY_SIZE = "whole numbers of any size judge alike"

@@ -25,7 +25,7 @@ from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.hierarchy.top_bottom import ValueOnly
-from shoal.labels.scale import Scale
+from shoal.labels.scale import Scale, read_moment
 from shoal.methods import ALGORITHMS, Shape
 from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.model import Closure, Columns, Flags, Model, asked
@@ -329,7 +329,7 @@ def _warn_of_unique_after_rounding(table: Table, policy: Policy, roles: Mapping[
 
 def _say_bounds(column: Column, attribute: Attribute) -> str:
     """Say which bounds of a rounded column to set or to move, so that its unique numbers lie beyond them."""
-    if column.kind is not Kind.NUMBER:  # which is refused in a moment
+    if column.kind is not Kind.NUMBER or not len(column.values):  # a text is refused in a moment
         return "give it bottom = … and top = …"
     counts = column.counts[: len(column.values)]
     middle = column.floats[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]  # the values are sorted
@@ -694,29 +694,34 @@ def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | Non
     return bool(varying)
 
 
-def _number_of(label: str | None) -> Decimal | None:
+def _meaning_of(label: str | None) -> tuple[str, Decimal | int] | None:
+    """Return the number or the moment (nanoseconds since 1970) that a label writes; None where it is neither."""
+    moment = read_moment(label or "")
+    if moment is not None:
+        return "moment", moment.at
     try:
         number = Decimal(label or "")
     except InvalidOperation:
         return None
-    return None if number.is_nan() else number
+    return None if number.is_nan() else ("number", number)
 
 
 def warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[str | None]]) -> None:
     """Warn of a threshold for a value that the table does not hold: it protects nobody, and may be a typing error.
 
-    A number that the table holds in another form is refused, since whoever named it means that one.
+    A number or a date that the table holds in another form is refused, since whoever named it means that one.
     """
     for model in models:
         for table in asked(model).values():
             held = labels[model.about or ""] if isinstance(table, Mapping) else ()
             unknown = [v for v in table if v not in held] if isinstance(table, Mapping) else []
             if unknown:
-                numbers = {number for label in held if (number := _number_of(label)) is not None}
-                if other := next((value for value in unknown if _number_of(value) in numbers), None):
+                meant = {meaning for label in held if (meaning := _meaning_of(label)) is not None}
+                if other := next((value for value in unknown if _meaning_of(value) in meant), None):
                     raise BadPolicy(
-                        f"require: {model.name}: the table writes the number {other!r} in another form, as 5.0 for 5 "
-                        "or 1e+20 for 100000000000000000000; name it as the table has it"
+                        f"require: {model.name}: the table writes the number or date {other!r} in another form, as 5.0 "
+                        "for 5, 1e+20 for 100000000000000000000, or '2026-01-31 00:00:00Z' for 2026-01-31; name it as "
+                        "the table has it"
                     )
                 named = ", ".join(repr(value) for value in unknown)
                 warnings.warn(ShoalWarning(f"{model.name}: the table holds no {named}"), stacklevel=2)

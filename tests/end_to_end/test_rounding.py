@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import shoal as sh
@@ -63,6 +64,33 @@ def test_frames_are_rounded_too(frame, of, step):
     assert {type(cell) for cell in cells} == {of}
     assert all(cell % step == 0 for cell in cells)
     assert max(abs(sum(cells) / 40 - sum(map(float, PEOPLE["pay"])) / 40), 0) < step / 2
+
+
+@pytest.mark.parametrize(
+    ("largest", "of", "step", "shown"),
+    [
+        (2**63, pa.uint64(), 5, 2**63 + 2),
+        (2**64 - 1, pa.uint64(), 10, 2**64 + 4),
+        (2**53 + 1, pa.int64(), 0.5, 2**53 + 1),
+        (None, pa.float64(), 0.5, None),
+    ],
+)
+def test_numbers_that_no_float_holds_are_rounded_exactly(tmp_path, largest, of, step, shown):
+    people = pa.table({"age": PEOPLE["age"], "pay": pa.array([largest] * 40, of)})
+    pq.write_table(people, tmp_path / "people.parquet")
+    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": step}}
+    sh.anonymize(tmp_path / "people.parquet", {**POLICY, "attributes": attributes}).save(tmp_path / "out")
+    assert set(pq.read_table(tmp_path / "out" / "data.parquet")["pay"].to_pylist()) == {shown}
+    assert all(verdict.holds for verdict in sh.verify(tmp_path / "out", original=tmp_path / "people.parquet"))
+
+
+def test_a_column_without_any_number_can_be_rounded():
+    people = pa.table({"age": [1], "pay": pa.array([None], pa.float64())})
+    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": 0.5}}
+    policy = {"attributes": attributes, "require": [{"model": "k-anonymity", "k": 1}]}
+    with pytest.warns(sh.ShoalWarning) as noted:
+        assert sh.anonymize(people, policy).data["pay"].to_pylist() == [None]
+    assert any("give it bottom = … and top = …" in str(note.message) for note in noted)
 
 
 def test_decimal_commas_stay_commas(tmp_path):

@@ -199,8 +199,8 @@ def _t_close(model: Model, values: Values, held: Classes, attribute: str) -> boo
     apart = {value: Fraction(here[value], len(values)) - Fraction(there[value], len(overall)) for value in there}
     if model.get("distance") != "ordered":
         return sum(map(abs, apart.values())) / 2 <= _exact(model["t"])
-    rising = _in_order(list(apart), held.case.policy["attributes"][attribute].get("order"))
-    if rising is None or None in apart:
+    rising = None if None in apart else _in_order(list(apart), held.case.policy["attributes"][attribute].get("order"))
+    if rising is None:
         return True
     moved, total = Fraction(0), Fraction(0)
     for value in rising:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -373,9 +374,33 @@ def _round_values(
         floats |= {endless: float(end) for endless, end in ends.items() if end is not None}
         return pa.array([floats.get(cell, cell) for cell in cells], of)
     if pa.types.is_integer(of) or pa.types.is_decimal(of):
-        as_number = int if step.denominator == 1 and pa.types.is_integer(of) else float
-        return pa.array([None if cell is None else as_number(publish(Fraction(cell))) for cell in cells])
+        multiples = [None if cell is None else publish(Fraction(cell)) for cell in cells]
+        return _as_numbers(multiples, whole=step.denominator == 1 and pa.types.is_integer(of))
     return values
+
+
+def _as_numbers(numbers: Sequence[Fraction | None], *, whole: bool) -> pa.Array:
+    """Return multiples of a step as integers or floats; as decimals where these cannot hold one of them exactly.
+
+    >>> [str(_as_numbers([Fraction(number)], whole=True).type) for number in (2**63 - 1, 2**63, 2**64)]
+    ['int64', 'uint64', 'decimal128(20, 0)']
+    >>> [str(_as_numbers([Fraction(number)], whole=False).type) for number in (2**53, 2**53 + 1)]
+    ['double', 'decimal128(16, 0)']
+    """
+    known = [number for number in numbers if number is not None]
+    least, most = min(known, default=Fraction(0)), max(known, default=Fraction(0))
+    if whole and (most < 2**63 or least >= 0) and least >= -(2**63) and most < 2**64:
+        kind = pa.int64() if most < 2**63 else pa.uint64()
+        return pa.array([None if number is None else int(number) for number in numbers], kind)
+    if not whole and all(Fraction(repr(float(number))) == number for number in known):
+        return pa.array([None if number is None else float(number) for number in numbers], pa.float64())
+    return pa.array([None if number is None else _as_decimal(number) for number in numbers])
+
+
+def _as_decimal(number: Fraction) -> Decimal:
+    """Return a number with finitely many decimals, exactly."""
+    places = next(n for n in range(400) if (number * 10**n).denominator == 1)
+    return Decimal(f"{int(number * 10**places)}e-{places}")
 
 
 def _nearest(number: Fraction, step: Fraction) -> Fraction:

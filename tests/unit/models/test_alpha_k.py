@@ -1,5 +1,6 @@
 """(α,k)-anonymity."""
 
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import numpy as np
@@ -195,11 +196,12 @@ def test_a_value_without_a_limit_may_be_alone():
         ([-9007199254740991.0, 1.0], "-9007199254740991"),
         (["5.0", "7"], "5"),
         (["5", "7"], "5.00"),
+        ([datetime(2026, 1, 31, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)], "2026-01-31"),
     ],
 )
 def test_thresholds_name_numbers_as_the_table_has_them(cells, named):
     people = pa.table({"age": [1, 2], "pay": cells})
     require = [{"model": "alpha-k", "alpha": {named: 0.9}, "k": 1, "attribute": "pay"}]
     policy = sh.Policy(attributes={"age": "quasi-identifier", "pay": "sensitive"}, require=require)
-    with pytest.raises(sh.BadPolicy, match=rf"alpha-k: the table writes the number '{named}' in another form"):
+    with pytest.raises(sh.BadPolicy, match=rf"alpha-k: the table writes the number or date '{named}' in another form"):
         sh.anonymize(people, policy)

@@ -24,6 +24,7 @@ from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import choose_engine
 from shoal.engines.duckdb.engine import DuckDBEngine
+from shoal.engines.postgres.connection import open_connection, run
 from shoal.engines.postgres.tables import storage_transaction
 from shoal.errors import BadData, BadInput, BadOutput, NotVerified, ShoalWarning
 
@@ -352,6 +353,23 @@ def test_a_connection_that_is_lost_in_the_middle(db, tmp_path, replaced, monkeyp
     with pytest.raises(BadOutput):
         again(tmp_path)
     assert (tables(db), files(tmp_path)) == replaced
+
+
+def test_ctrl_c_while_the_server_is_at_work(db):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGALRM, press)
+    try:
+        with open_connection(sh.Postgres("people")) as connection:
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            with pytest.raises(KeyboardInterrupt):
+                run(connection, "SELECT pg_sleep(600)")
+            connection.rollback()
+            assert run(connection, "SELECT 1") == [(1,)]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
 
 
 def test_a_table_that_others_depend_on(db, tmp_path, replaced):

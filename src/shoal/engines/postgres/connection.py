@@ -3,12 +3,13 @@
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,8 +17,9 @@ from shoal.engines.reading.content import printable_name
 from shoal.errors import REPLACE_IT, BadData, BadInput, ShoalError, ShoalWarning
 
 if TYPE_CHECKING:
-    from adbc_driver_manager.dbapi import Connection
+    from adbc_driver_manager.dbapi import Connection, Cursor
 
+Answer = TypeVar("Answer")
 PREFIX = "postgres:"
 _PART = r'(?:"((?:[^"]|"")+)"|([^".@]+))'
 _NAMES = re.compile(rf"(?:{_PART}\.)?{_PART}")
@@ -169,9 +171,25 @@ def run(connection: "Connection", *statements: str) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for statement in statements:
         with connection.cursor() as cursor:
-            cursor.execute(statement)
-            rows = cursor.fetchall() if cursor.description else []
+            call_driver(cursor, partial(cursor.execute, statement))
+            rows = call_driver(cursor, cursor.fetchall) if cursor.description else []
     return rows
+
+
+def call_driver(cursor: "Cursor", call: Callable[[], Answer]) -> Answer:
+    """Make a call of the driver that waits for the server; Ctrl-C cancels the statement and is raised as ever.
+
+    In the main thread the driver handles SIGINT by itself: it may forget it, and it may crash where it cancels a
+    statement that has just ended. So the call is made in another thread, for which this one waits.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(call)
+        try:
+            return answer.result()
+        except BaseException:
+            if not answer.done():
+                cursor.adbc_cancel()
+            raise
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import pyarrow as pa
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.postgres.connection import (
     Postgres,
+    call_driver,
     explain_database_error,
     open_connection,
     quote_identifier,
@@ -90,7 +91,7 @@ def _open_snapshot(source: Postgres) -> Iterator[_Snapshot]:
             run(db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             given = _from_clause(source)
             with db.cursor() as asking:
-                schema = asking.adbc_execute_schema(f"SELECT * FROM {given}")
+                schema = call_driver(asking, partial(asking.adbc_execute_schema, f"SELECT * FROM {given}"))
         check_names(source.name, schema.names)
         kinds = {field.name: (field.metadata or {}).get(_TYPE, b"").decode() for field in schema}
         with explain_database_error(source.name):
@@ -98,7 +99,7 @@ def _open_snapshot(source: Postgres) -> Iterator[_Snapshot]:
         cells = ", ".join(_cell(name, kind) for name, kind in kinds.items())
         with db.cursor() as cursor:
             with explain_database_error(source.name):
-                cursor.execute(f"SELECT {cells} FROM {given}")
+                call_driver(cursor, partial(cursor.execute, f"SELECT {cells} FROM {given}"))
                 reader = cursor.fetch_record_batch()
             fields = [
                 (field.name, pa.decimal128(_MOST_DIGITS, scales[field.name]) if field.name in scales else field.type)
@@ -221,12 +222,9 @@ class StoredTable:
             run(self.db, f"SET LOCAL lock_timeout = '{_PATIENCE}'", f"CREATE TABLE {self._new_table} ({cells})")
             ((self._number,),) = run(self.db, "SELECT pg_catalog.txid_current()")
             with self.db.cursor() as cursor:
-                cursor.adbc_ingest(
-                    self._made,
-                    pa.RecordBatchReader.from_batches(kept, fitting),
-                    mode="append",
-                    db_schema_name=self.target.names[0],
-                )
+                batches = pa.RecordBatchReader.from_batches(kept, fitting)
+                ingest = partial(cursor.adbc_ingest, mode="append", db_schema_name=self.target.names[0])
+                call_driver(cursor, partial(ingest, self._made, batches))
 
     @contextmanager
     def read_again(self) -> Iterator[pa.RecordBatchReader]:
@@ -236,7 +234,7 @@ class StoredTable:
         cells = ", ".join(quote_identifier(name) for name in schema.names)
         with self.db.cursor() as cursor:
             with explain_database_error(self.target.name, BadOutput, _FAILED):
-                cursor.execute(f"SELECT {cells} FROM {self._new_table}")
+                call_driver(cursor, partial(cursor.execute, f"SELECT {cells} FROM {self._new_table}"))
                 reader = cursor.fetch_record_batch()
 
             def typed() -> Iterator[pa.RecordBatch]:

@@ -128,7 +128,17 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "True → False: named = ": LENGTHS,
         "True → False: for value, count in zip(": LENGTHS,
     },
+    "models.reidentification": {
+        "if → if not: if shown is None and None": "classes that do not help are tried, too, with the same result",
+        "And → Or: if shown is None and None": "classes that do not help are tried, too, with the same result",
+        "Is → IsNot: if shown is None and None": "classes that do not help are tried, too, with the same result",
+        "NotIn → In: if shown is None and None": "classes that do not help are tried, too, with the same result",
+        "0 → 1: most = min(most, int(np.searchsorted(": "no size is None there",
+    },
     "models.presence": {
+        "Mult → Add: least = min(": ALL_THE_SAME,
+        "max → min: most = max(": ALL_THE_SAME,
+        "1e-12 → 1.000000000001: most = max(": ALL_THE_SAME,
         "LtE → Lt: least = min(": ALL_THE_SAME,
         "1 → 2: least = min(": ALL_THE_SAME,
         "GtE → Gt: most = max(": ALL_THE_SAME,

@@ -161,3 +161,24 @@ def test_a_public_model_is_compared_with_the_release():
     assert model.needs == {Need.ORIGINAL}
     assert model.public == replace(model, reference="release")
     assert model.public.needs == frozenset()
+
+
+def test_the_enhanced_form_limits_shares_by_the_logarithm():
+    """A share may rise to p (1 + min(β, −ln p)); a value that the table lacks may not occur."""
+    values = table([[1, 3, 0]], [1, 3, 0]).sensitive["s"]
+    limits = BetaLikeness(1, "enhanced", "s")._value_limits(values).upper
+    assert limits == pytest.approx([0.25 * 2, 0.75 * (1 + log(4 / 3)), 0], abs=1e-6)
+    assert BetaLikeness(0.1, "enhanced", "s")._value_limits(values).upper == pytest.approx([0.275, 0.825, 0])
+    alone = table([[1]]).sensitive["s"]
+    assert BetaLikeness(1, "basic", "s")._value_limits(alone).upper.tolist() == [2.0]
+
+
+def test_a_value_of_one_row_has_its_own_logarithm():
+    """p = 1/20 and q = 1/6: the gain 2.33 lies between ln 10 and ln 20."""
+    assert BetaLikeness(10, "enhanced", "s").complies(table([[1, 5], [0, 14]]))[0]
+
+
+def test_a_value_that_the_reference_has_once_is_known():
+    """The gain of a value with p = 1/4 in a class of 2 is 1, and not without end."""
+    assert BetaLikeness(1, "basic", "s").worst(table([[1, 1], [0, 2]])) == 0
+    assert BetaLikeness(1, "basic", "s").worst(table([[1, 1, 0], [0, 0, 2]], [1, 3, 0])) == 1

@@ -5,10 +5,12 @@ from fractions import Fraction
 
 import naive
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal as sh
 from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
 from shoal.errors import BadPolicy
 from shoal.models.model import Closure, Need
@@ -159,3 +161,40 @@ def test_a_guard_among_the_sensitive_columns_is_refused():
     require = [{"model": "personalised", "guard": "secret", "max": 0.5}]
     with pytest.raises(BadPolicy, match="guard must be another column than the attribute, not 'secret'"):
         Policy(attributes=attributes, require=require)
+
+
+PEOPLE = {"age": [1, 1, 2, 2], "ill": ["flu", "HIV", "flu", "HIV"], "secret": ["HIV", None, None, "respiratory"]}
+
+
+def release(people, secret="identifier"):
+    ill = {"role": "sensitive", "hierarchy": {"tree": {"ill": {"respiratory": ["flu"], "viral": ["HIV"]}}}}
+    attributes = {"age": "quasi-identifier", "ill": ill, "secret": {"role": secret, "confirm": True}}
+    require = [{"model": "personalised", "guard": "secret", "max": 0.5, "attribute": "ill"}]
+    return sh.anonymize(pa.table(people), sh.Policy(attributes=attributes, require=require))
+
+
+def test_guards_that_are_nodes_are_kept():
+    assert release(PEOPLE).data.num_rows == 4
+
+
+def test_a_guard_that_would_be_released_is_refused():
+    with pytest.raises(BadPolicy, match=r"attributes\.secret: it tells what each person wants hidden"):
+        release(PEOPLE, "insensitive")
+
+
+def test_a_guard_that_is_no_node_is_refused():
+    with pytest.raises(sh.BadData, match=r"column 'secret': 2 row\(s\) name no label of the hierarchy of 'ill'"):
+        release({**PEOPLE, "secret": ["HIV", "cold", "cold", None]})
+
+
+def test_the_worst_class_betrays_most():
+    """Two of three rows below the guarded node, and none of one; without a guard there is none."""
+    table = counts([[("flu", "HIV")], [("flu", "respiratory"), ("pneumonia", None), ("HIV", None)]])
+    assert model(1).worst(table) == 1
+    assert model(1).worst(counts([[("flu", None)]])) is None
+
+
+def test_a_guard_of_a_class_without_values():
+    """Nobody's value is known, so nothing is betrayed."""
+    assert model(0.1).attained(counts([[(None, "HIV")]])) == {"max": 0.0}
+    assert model(0.1).complies(counts([[(None, "HIV")]])).all()

@@ -210,3 +210,18 @@ def test_a_population_is_needed(model):
     """So that nothing is judged, or published, without one."""
     assert Need.POPULATION in model.needs
     assert model.public is None
+
+
+def test_the_least_that_must_go():
+    """5 of 6 persons: for a share of 1/2, (5 − 3) / (1 − 1/2) = 4 rows must go; 1 of 4 is in bounds."""
+    assert DeltaPresence("p.csv", 0, 0.5).least_removed(counts([(5, 6), (1, 4)])).tolist() == [4, 0]
+    assert DeltaPresence("p.csv", 0.5, 1).least_removed(counts([(1, 4), (2, 4)])).tolist() == [1, 0]
+
+
+def test_the_worst_class_has_the_greatest_share():
+    assert DeltaPresence("p.csv").worst(counts([(4, 100), (3, 4)])) == 1
+
+
+def test_bounds_of_the_whole_table_are_rounded_to_the_safe_side():
+    assert "min <= 0.9999" in DeltaPresence("p.csv", 1, 1).impossible(counts([(99_999, 100_000)]), 0)
+    assert "max >= 1.0" in DeltaPresence("p.csv", 0, 0.6).impossible(counts([(1, 1)]), 0)

@@ -191,3 +191,13 @@ def test_models_that_any_class_may_help_look_at_all():
     every = [SampleUniqueness(0.0), PopulationUniqueness(1.0, 100)]
     assert PopulationUniqueness(1.0, 100).largest_suppressed is None
     assert count_smallest(every, np.array([1, 1, 4]), 2) == 2
+
+
+def test_one_row_is_at_full_risk():
+    assert AverageRisk(1).attained(sizes(1)) == {"max": 1.0}
+
+
+def test_a_promise_that_larger_classes_help_looks_at_them():
+    """Without 1 and 2 rows 3 of 18 is at most 0.19; against uniqueness alone only single rows would help."""
+    both = [AverageRisk(0.19), SampleUniqueness(0.5)]
+    assert count_smallest(both, np.array([1, 2, 2, 8, 8]), 20) == 2
